@@ -1,0 +1,1 @@
+"""PromQL: parse, check, evaluate."""

@@ -1,0 +1,71 @@
+"""What a rules file becomes: frozen, checked, every duration in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from watchdog.config import ReceiverConfig, SourceConfig
+from watchdog.promql.storage import Matcher
+
+NoData = Literal["keep", "alert", "resolve"]
+DEFAULT_GROUP_BY = ("source", "project", "job")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One alerting rule; the short form is already PromQL here."""
+
+    name: str
+    expr: str
+    place: str
+    """``file:line`` of the rule, for messages."""
+    clear_expr: str | None = None
+    """A firing alert clears when this holds for its labels; None: when ``expr`` no longer holds."""
+    for_seconds: float = 0.0
+    keep_firing_for: float = 0.0
+    grace: float = 0.0
+    """Not while the job has been running for less than this."""
+    min_coverage: float = 0.8
+    no_data: NoData = "keep"
+    event: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Templates by label name; ``severity`` among them."""
+    summary: str = ""
+    """A template; the loader fills in a built-in one when the file has none."""
+    description: str = ""
+    runbook_url: str = ""
+    group_by: tuple[str, ...] | None = None
+    metric: str | None = None
+    """The short form's metric, for units in texts."""
+    threshold: float | None = None
+    """The short form's limit, for charts and texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where alerts go. The first match wins unless ``continue_``."""
+
+    receivers: tuple[str, ...]
+    matchers: tuple[Matcher, ...] = ()
+    continue_: bool = False
+    group_by: tuple[str, ...] | None = None
+    group_wait: float | None = None
+    """Seconds in which a burst is put together; None: 10 s, 0 for critical."""
+    repeat_interval: float = 4 * 3600.0
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruleset:
+    """A whole rules file (or folder), checked."""
+
+    interval: float
+    sources: tuple[SourceConfig, ...]
+    receivers: tuple[ReceiverConfig, ...]
+    routes: tuple[Route, ...]
+    rules: tuple[Rule, ...]
+    checksum: str
+    """SHA-256 of the files' bytes, in name order."""
+    files: tuple[str, ...] = ()
