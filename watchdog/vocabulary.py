@@ -28,7 +28,7 @@ class Metric:
 
     name: str
     unit: str
-    """``ratio``, ``bytes``, ``cores``, ``seconds``, ``watts``, ``celsius``, ``usd_per_hour``, ``timestamp``, ``count`` or ``bool``."""
+    """``ratio``, ``bytes``, ``cores``, ``seconds``, ``watts``, ``celsius``, ``count``, ``bool``, …"""
     scope: Scope
     help: str
 
