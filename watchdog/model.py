@@ -206,6 +206,8 @@ class Alert:
     """Identity: the rule's name and the identifying labels; neither value nor annotations."""
     labels: Labels
     """With ``alertname`` and the rule's own labels."""
+    instance: Labels
+    """The labels of the series that the rule found, without the rule's own; identifying ones only."""
     state: AlertState
     active_at: float
     """Since when the condition has held without a break (frozen time not counted)."""

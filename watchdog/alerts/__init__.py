@@ -1,1 +1,1 @@
-"""Alerts stage."""
+"""Alerts: what each rule says of each series, and how that turns into pending, firing and closed."""

@@ -1,1 +1,1 @@
-"""Service stage."""
+"""The long-lived process: threads, signals, logging and the HTTP server around the engine."""

@@ -1,0 +1,218 @@
+"""One evaluation of all rules: what the expressions find, what is known, and what becomes of each alert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from watchdog.alerts.evaluation import Context, Evaluation, Found, evaluate_rule, with_missing
+from watchdog.alerts.knowledge import Doubt, Knowledge, Unknown
+from watchdog.alerts.lifecycle import Sighting, Verdict, advance, begin, close
+from watchdog.alerts.lookback import HeldSince
+from watchdog.alerts.program import CompiledRule
+from watchdog.alerts.texts import describe
+from watchdog.errors import EvaluationError
+from watchdog.jobs.registry import GONE, SOURCE_REMOVED
+from watchdog.model import Alert, AlertState, JobRecord, JobStatus, Labels
+
+RULE_REMOVED = "rule removed"
+NO_DATA = "no data"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one evaluation of all rules changed."""
+
+    changed: tuple[Alert, ...]
+    """New, changed and closed alerts, in their new form."""
+    forgotten: tuple[str, ...]
+    """Fingerprints of pending alerts that came to nothing."""
+    failures: Mapping[str, str]
+    """Rules that could not be evaluated, and why: their alerts stay as they are."""
+    doubts: Mapping[tuple[str, Labels], str]
+    """For rules and instances whose expression holds but which do not fire: why."""
+
+
+class Judge:
+    """Holds the alerts of all rules and judges them, tick by tick."""
+
+    def __init__(self, rules: Sequence[CompiledRule], alerts: Iterable[Alert] = ()) -> None:
+        self.rules = tuple(rules)
+        self._alerts = {alert.fingerprint: alert for alert in alerts if alert.state is not AlertState.INACTIVE}
+
+    @property
+    def alerts(self) -> Mapping[str, Alert]:
+        """Pending and firing alerts by fingerprint."""
+        return self._alerts
+
+    def replace_rules(self, rules: Sequence[CompiledRule]) -> None:
+        """Swap the rules; alerts of rules that are gone close at the next evaluation."""
+        self.rules = tuple(rules)
+
+    def judge(self, context: Context) -> Judgement:
+        """Evaluate every rule once and move every alert on."""
+        this = _Round(context, self._alerts)
+        this.close_orphans({rule.rule.name for rule in self.rules})
+        for rule in self.rules:
+            this.run(rule)
+        self._alerts = {key: alert for key, alert in this.alerts.items() if alert.state is not AlertState.INACTIVE}
+        return this.judgement()
+
+
+class _Round:
+    """The work of one evaluation: alerts move from ``before`` to ``alerts``."""
+
+    def __init__(self, context: Context, before: Mapping[str, Alert]) -> None:
+        self.context = context
+        self.before = before
+        self.alerts = dict(before)
+        self.failures: dict[str, str] = {}
+        self.doubts: dict[tuple[str, Labels], str] = {}
+        self.knowledge = Knowledge(context.storage, context.registry, context.sources, context.now)
+
+    def judgement(self) -> Judgement:
+        changed = [alert for key, alert in self.alerts.items() if self.before.get(key) is not alert]
+        forgotten = [key for key in self.before if key not in self.alerts]
+        return Judgement(tuple(changed), tuple(forgotten), self.failures, self.doubts)
+
+    def close_orphans(self, rules: set[str]) -> None:
+        """Close alerts whose rule, job or source is gone."""
+        for alert in self.before.values():
+            reason = RULE_REMOVED if alert.rule not in rules else self._end_reason(alert.instance)
+            if reason:
+                self._put(alert.fingerprint, close(alert, reason, self.context.now))
+
+    def run(self, rule: CompiledRule) -> None:
+        """Evaluate one rule and move its alerts. One that fails leaves its alerts as they are."""
+        try:
+            seen = evaluate_rule(rule, self.context, self.context.now)
+        except EvaluationError as error:
+            self.failures[rule.rule.name] = str(error)
+            return
+        held = HeldSince(rule, self.context, evaluate_rule)
+        open_ = [a for a in self.alerts.values() if a.rule == rule.rule.name and a.state is not AlertState.INACTIVE]
+        if rule.rule.no_data == "alert":
+            seen = with_missing(seen, rule, self._missing(rule, open_))
+        for alert in open_:
+            self._move(rule, alert, seen, held)
+        known = {alert.fingerprint for alert in open_}
+        for key, found in seen.found.items():
+            if key not in known and self._may_start(rule, found, seen):
+                self._start(rule, found, held)
+
+    def _end_reason(self, instance: Labels) -> str:
+        """Return why what these labels speak of is over; empty while it is not."""
+        labels = dict(instance)
+        source = labels.get("source")
+        if source is None:
+            return ""
+        if self.context.sources.get(source) is None:
+            return SOURCE_REMOVED
+        if "job" in labels:
+            record = self.knowledge.record(labels)
+            return GONE if record is None else record.end_reason
+        if "project" in labels:
+            jobs = self.context.registry.active()
+            alive = any(r.job.source == source and r.job.project == labels["project"] for r in jobs)
+            return "" if alive else GONE
+        return ""
+
+    def _missing(self, rule: CompiledRule, open_: Iterable[Alert]) -> list[JobRecord]:
+        """Return running jobs without the data that the rule needs and without an alert that says more."""
+        told = {dict(alert.instance).get("job") for alert in open_ if not alert.no_data}
+        found = []
+        for record in self.context.registry.active():
+            job = record.job
+            if job.status is not JobStatus.RUNNING or job.job in told or self._in_grace(rule, record):
+                continue
+            unknown = self.knowledge.doubt(rule, (("job", job.job), ("source", job.source)), None, holds=False)
+            if unknown is not None and unknown.doubt is Doubt.DATA:
+                found.append(record)
+        return found
+
+    def _move(self, rule: CompiledRule, alert: Alert, seen: Evaluation, held: HeldSince) -> None:
+        found = seen.found.get(alert.fingerprint)
+        if self._vanished(rule, alert):
+            self._put(alert.fingerprint, close(alert, GONE, self.context.now))
+            return
+        if alert.state is AlertState.PENDING:
+            alert = held.confirm(alert)
+        sighting = self._sighting(rule, alert, found, seen)
+        if sighting.reason == NO_DATA:
+            self._put(alert.fingerprint, close(alert, NO_DATA, self.context.now))
+            return
+        after = advance(alert, sighting, rule.rule, self.context.now, below=rule.below)
+        if after is not None and found is not None and sighting.verdict is Verdict.HOLDS:
+            after = describe(rule, after, found.labels, self.knowledge.record(found.labels), self.context.now)
+        self._put(alert.fingerprint, after)
+
+    def _vanished(self, rule: CompiledRule, alert: Alert) -> bool:
+        """Whether the alert's series has left the history while its job reports from elsewhere (a new pod)."""
+        since = alert.unknown_since
+        if since is None or self.context.now - since <= self.context.retention:
+            return False
+        return self.knowledge.vanished(rule, dict(alert.instance))
+
+    def _sighting(self, rule: CompiledRule, alert: Alert, found: Found | None, seen: Evaluation) -> Sighting:
+        unknown = self.knowledge.doubt(rule, alert.instance, seen.uncovered, holds=found is not None)
+        if unknown is not None:
+            return _without_data(rule, unknown)
+        if found is not None:
+            return Sighting(Verdict.HOLDS, found.value)
+        held = rule.clear is not None and alert.state is AlertState.FIRING and not alert.no_data
+        if held and not seen.clears(alert.instance):
+            return Sighting(Verdict.HOLDS)
+        return Sighting(Verdict.CLEAR)
+
+    def _start(self, rule: CompiledRule, found: Found, held: HeldSince) -> None:
+        now = self.context.now
+        alert = Alert(
+            rule=rule.rule.name,
+            fingerprint=found.fingerprint,
+            labels=(),
+            instance=found.instance,
+            state=AlertState.PENDING,
+            active_at=held.since(found.fingerprint, found.instance),
+            last_seen_at=now,
+            value=found.value,
+            worst=found.value,
+            no_data=found.value is None,
+            event=rule.rule.event,
+        )
+        begun = begin(alert, rule.rule, now)
+        record = self.knowledge.record(found.labels)
+        self._put(found.fingerprint, describe(rule, begun, found.labels, record, now))
+
+    def _may_start(self, rule: CompiledRule, found: Found, seen: Evaluation) -> bool:
+        record = self.knowledge.record(found.labels)
+        ended_now = record is not None and record.ended_at == self.context.now
+        if self._end_reason(found.instance) and not (rule.rule.event and ended_now):
+            return False
+        if record is not None and self._in_grace(rule, record):
+            self.doubts[rule.rule.name, found.instance] = "the job is younger than the rule's grace"
+            return False
+        unknown = self.knowledge.doubt(rule, found.instance, seen.uncovered, holds=True)
+        if unknown is not None and not (found.value is None and unknown.doubt is Doubt.DATA):
+            self.doubts[rule.rule.name, found.instance] = unknown.reason
+            return False
+        return True
+
+    def _in_grace(self, rule: CompiledRule, record: JobRecord) -> bool:
+        if not rule.rule.grace or not record.active:
+            return False
+        return record.running_since is None or self.context.now - record.running_since < rule.rule.grace
+
+    def _put(self, fingerprint: str, alert: Alert | None) -> None:
+        if alert is None:
+            self.alerts.pop(fingerprint, None)
+        else:
+            self.alerts[fingerprint] = alert
+
+
+def _without_data(rule: CompiledRule, unknown: Unknown) -> Sighting:
+    """Apply the rule's ``no_data`` policy. A source that is down freezes whatever the policy says."""
+    if unknown.doubt is Doubt.DATA and rule.rule.no_data == "alert":
+        return Sighting(Verdict.HOLDS)
+    if unknown.doubt is Doubt.DATA and rule.rule.no_data == "resolve":
+        return Sighting(Verdict.CLEAR, reason=NO_DATA)
+    return Sighting(Verdict.UNKNOWN, reason=unknown.reason)

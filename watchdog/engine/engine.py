@@ -1,0 +1,131 @@
+"""One tick, top to bottom: take in, judge, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from watchdog.alerts.evaluation import Context
+from watchdog.alerts.judge import Judge, Judgement
+from watchdog.engine.program import Program
+from watchdog.history import History, OwnRow, SeriesPoints
+from watchdog.incidents.book import Book
+from watchdog.jobs.registry import Registry
+from watchdog.jobs.series import job_samples, source_samples
+from watchdog.jobs.sources import Sources
+from watchdog.model import Changes, JobKey, JobReading, JobRecord, Notification, Poll, PollRequest, Snapshot
+
+KEEP_ENDED_JOBS = 7 * 86400.0
+"""Seconds for which the end of a job is remembered, so that it is not announced again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TickResult:
+    """What one tick did: the changes to commit, and what the log and the metrics want to know."""
+
+    changes: Changes
+    started: tuple[JobRecord, ...] = ()
+    ended: tuple[JobRecord, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Rules that could not be evaluated, and why."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Points left out, by reason."""
+
+    @property
+    def notifications(self) -> tuple[Notification, ...]:
+        """What was put into the outbox."""
+        return self.changes.outbox
+
+
+class Engine:
+    """History, jobs, alerts and incidents of one process. Owned by one thread; reads no clock."""
+
+    def __init__(self, program: Program, snapshot: Snapshot, now: float) -> None:
+        self.program = program
+        self.history = History(retention=program.window)
+        self.registry = Registry(snapshot.jobs)
+        self.sources = Sources(program.sources, now)
+        self.judge = Judge(program.rules, snapshot.alerts)
+        self.book = Book(program.terms, snapshot.incidents, snapshot.alerts)
+        self.last: Judgement | None = None
+        self._read_before: set[JobKey] = set()
+
+    def request(self, source: str, now: float) -> PollRequest:
+        """Return what to ask of a source now: backfill what the history does not hold yet."""
+        watched = self.registry.watched(source, lambda key: self.history.newest_of_job(key.source, key.job))
+        return PollRequest(now=now, watched=watched, window=self.program.window)
+
+    def tick(self, now: float, polls: Sequence[Poll]) -> TickResult:
+        """Take in finished polls, judge every rule, and return what changed. Deterministic."""
+        self.sources.apply(polls, now)
+        known = {record.job.key for record in self.registry.active()}
+        jobs = self.registry.apply(polls, now)
+        dropped = self._ingest(polls, now)
+        self._write_own(jobs.read, now)
+        judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
+        told = self.book.tell(judgement.changed, self.registry, now)
+        self._tidy(jobs.ended, now)
+        self.last = judgement
+        changes = Changes(
+            at=now,
+            jobs=jobs.changed,
+            alerts=judgement.changed,
+            forgotten_alerts=judgement.forgotten,
+            incidents=told.incidents,
+            outbox=told.notifications,
+        )
+        started = tuple(record for record in jobs.read if record.active and record.job.key not in known)
+        return TickResult(changes, started, jobs.ended, judgement.failures, dropped)
+
+    def _ingest(self, polls: Iterable[Poll], now: float) -> dict[str, int]:
+        dropped: dict[str, int] = {}
+        for poll in polls:
+            state = self.sources.get(poll.source)
+            if state is None:
+                continue
+            batch = [item for reading in poll.readings for item in _series(reading)]
+            report = self.history.ingest(batch, state.info.step, now)
+            for counts in (report.dropped, *(reading.dropped for reading in poll.readings)):
+                for reason, count in counts.items():
+                    dropped[reason] = dropped.get(reason, 0) + count
+        return dropped
+
+    def _write_own(self, read: Iterable[JobRecord], now: float) -> None:
+        rows = [OwnRow(*sample) for sample in source_samples(self.sources)]
+        for record in read:
+            newest = self.history.newest_of_job(record.job.source, record.job.job)
+            rows += [OwnRow(*sample) for sample in job_samples(record, newest, now)]
+        self.history.put_many(rows, now, self.program.interval)
+
+    def _backfilled(self, polls: Iterable[Poll]) -> frozenset[JobKey]:
+        """Return the jobs whose samples were read for the first time in this process."""
+        keys = {reading.job.key for poll in polls for reading in poll.readings if reading.points}
+        first = keys - self._read_before
+        self._read_before |= first
+        return frozenset(first)
+
+    def _context(self, now: float, backfilled: frozenset[JobKey]) -> Context:
+        return Context(
+            storage=self.history,
+            registry=self.registry,
+            sources=self.sources,
+            now=now,
+            interval=self.program.interval,
+            lookback=self.program.lookback,
+            retention=self.history.retention,
+            backfilled=backfilled,
+        )
+
+    def _tidy(self, ended: Iterable[JobRecord], now: float) -> None:
+        for record in ended:
+            self.history.forget({"source": record.job.source, "job": record.job.job})
+            self._read_before.discard(record.job.key)
+        self.history.trim(now)
+        self.registry.forget(now - KEEP_ENDED_JOBS)
+
+
+def _series(reading: JobReading) -> Iterable[SeriesPoints]:
+    for points in reading.points:
+        yield SeriesPoints(reading.job.labels, points)
+    for points in reading.project_points:
+        yield SeriesPoints(reading.job.project_labels, points)

@@ -1,0 +1,1 @@
+"""Which jobs and sources there are, what state they are in, and the series that follow from that."""

@@ -1,0 +1,25 @@
+"""The job boundary: the one place that catches everything, so that a bug in one job does not end the process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+log = logging.getLogger("watchdog.service")
+
+
+class Guard:
+    """Runs jobs; logs and counts what they raise."""
+
+    def __init__(self) -> None:
+        self.failures: dict[str, int] = {}
+
+    def __call__(self, name: str, job: Callable[[], None]) -> bool:
+        """Run ``job``; return whether it came to its end."""
+        try:
+            job()
+        except Exception:  # noqa: BLE001  # the job boundary: everything is logged and counted, nothing is lost
+            self.failures[name] = self.failures.get(name, 0) + 1
+            log.exception("job failed", extra={"job_name": name, "failures": self.failures[name]})
+            return False
+        return True

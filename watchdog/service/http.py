@@ -1,0 +1,79 @@
+"""The HTTP server: is the service alive, is it ready. Lives apart; the alert path does not need it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from watchdog.errors import UsageError
+from watchdog.service.loop import Health
+
+LATE_TICKS = 5
+"""The service is not healthy when no tick has come to its end for this many periods (and a minute)."""
+
+
+def make_app(health: Health, period: float) -> Starlette:
+    """Return the application. ``/healthz``: the loop turns. ``/readyz``: it has judged, and the store takes writes."""
+
+    def alive() -> bool:
+        limit = max(LATE_TICKS * period, 60.0)
+        return health.last_tick is not None and time.monotonic() - health.last_tick <= limit
+
+    async def healthz(_: Request) -> JSONResponse:
+        ok = alive() or health.last_tick is None
+        return JSONResponse({"status": "ok" if ok else "the loop is stuck"}, status_code=200 if ok else 503)
+
+    async def readyz(_: Request) -> JSONResponse:
+        problem = "" if alive() else "no evaluation yet"
+        problem = health.last_commit_failed or problem
+        body = {
+            "status": problem or "ready",
+            "jobs": health.jobs,
+            "firing": health.firing,
+            "sources_down": list(health.sources_down),
+        }
+        return JSONResponse(body, status_code=503 if problem else 200)
+
+    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz)])
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Return host and port of ``host:port`` (an IPv6 host in brackets). Raises UsageError."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f'WATCHDOG_LISTEN="{text}" is not host:port; write for example 127.0.0.1:9469')
+    return host.strip("[]"), int(port)
+
+
+class HttpServer:
+    """Runs uvicorn in a thread of its own."""
+
+    def __init__(self, app: Starlette, listen: str) -> None:
+        host, port = parse_listen(listen)
+        config = uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_keep_alive=5,
+            h11_max_incomplete_event_size=16 * 1024,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, name="http", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen. A port that is taken is logged by uvicorn; alerts go on without it."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop listening and wait for open answers."""
+        self._server.should_exit = True
+        self._thread.join(timeout=5)

@@ -1,0 +1,130 @@
+"""The scheduler thread: one tick after the other, until told to stop.
+
+The tick keeps its own pace on a monotonic clock, so that neither a clock jump nor summer time stalls it;
+``schedule`` runs the slow jobs beside it. Ticks never queue: one that comes late skips what it missed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import schedule
+
+from watchdog.engine.engine import Engine, TickResult
+from watchdog.errors import StoreError
+from watchdog.model import Changes, Poll
+from watchdog.ports import Clock, Store
+from watchdog.service import report
+from watchdog.service.guard import Guard
+from watchdog.service.poller import Poller
+
+log = logging.getLogger("watchdog.service")
+
+
+@dataclass(slots=True)
+class Health:
+    """What the health endpoints tell; written by the loop, read by the HTTP server."""
+
+    last_tick: float | None = None
+    """Monotonic seconds of the last tick that came to its end."""
+    last_commit_failed: str = ""
+    missed_ticks: int = 0
+    jobs: int = 0
+    firing: int = 0
+    sources_down: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """A slow job beside the ticks."""
+
+    name: str
+    every_seconds: int
+    run: Callable[[], None]
+
+
+@dataclass(slots=True)
+class Loop:
+    """Runs ticks: poll, evaluate, commit, wake the senders."""
+
+    engine: Engine
+    poller: Poller
+    store: Store
+    clock: Clock
+    guard: Guard
+    period: float
+    """Real seconds between ticks."""
+    wake: Callable[[Sequence[str]], None]
+    """Called after a commit with the receivers that have something to send."""
+    maintenance: Sequence[Maintenance] = ()
+    health: Health = field(default_factory=Health)
+    stop: threading.Event = field(default_factory=threading.Event)
+    on_tick: Callable[[TickResult], None] | None = None
+    _unsaved: list[Changes] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Tick until ``stop`` is set. Returns after the tick under way."""
+        scheduler = schedule.Scheduler()
+        for job in self.maintenance:
+            scheduler.every(job.every_seconds).seconds.do(self.guard, job.name, job.run)
+        due = time.monotonic()
+        while not self.stop.is_set():
+            self.guard("tick", self.tick)
+            scheduler.run_pending()
+            due = self._next_due(due)
+            self.stop.wait(max(0.0, due - time.monotonic()))
+
+    def tick(self) -> None:
+        """Poll, judge, commit."""
+        started = time.monotonic()
+        self.poller.start(self.clock(), self.engine.request)
+        polls = self.poller.collect(min(20.0, self.period / 2), self.stop.is_set)
+        self.take(polls)
+        self.health.last_tick = time.monotonic()
+        log.debug("tick", extra={"seconds": self.health.last_tick - started})
+
+    def take(self, polls: Sequence[Poll]) -> TickResult:
+        """Run the engine on finished polls and commit; ``now`` is read here, once."""
+        result = self.engine.tick(self.clock(), polls)
+        self._unsaved.append(result.changes)
+        self._commit()
+        report.tick(result, polls, self.engine)
+        self._take_stock()
+        if self.on_tick is not None:
+            self.on_tick(result)
+        return result
+
+    def _commit(self) -> None:
+        """Write what is not written yet, oldest first; what cannot be written now is kept for the next tick.
+
+        Nothing is told that is not committed: the senders read from the store.
+        """
+        while self._unsaved:
+            changes = self._unsaved[0]
+            if not changes.empty:
+                try:
+                    self.store.commit(changes)
+                except StoreError as error:
+                    self.health.last_commit_failed = str(error)
+                    log.error("the store cannot be written; trying again at the next tick", extra={"error": str(error)})
+                    return
+                self.wake(sorted({row.receiver for row in changes.outbox}))
+            self._unsaved.pop(0)
+        self.health.last_commit_failed = ""
+
+    def _take_stock(self) -> None:
+        engine = self.engine
+        self.health.jobs = len(engine.registry.active())
+        self.health.firing = sum(len(incident.members) for incident in engine.book.incidents)
+        self.health.sources_down = tuple(state.info.name for state in engine.sources if not state.up)
+
+    def _next_due(self, due: float) -> float:
+        missed = int((time.monotonic() - due) // self.period)
+        if missed > 0:
+            self.health.missed_ticks += missed
+            log.warning("ticks were missed", extra={"missed": missed, "interval": self.period})
+        return due + (missed + 1) * self.period

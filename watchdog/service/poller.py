@@ -1,0 +1,72 @@
+"""Polls sources side by side in a bounded pool; no source is polled twice at a time, none delays another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from watchdog.model import Poll, PollRequest
+from watchdog.ports import Clock, Source
+
+log = logging.getLogger("watchdog.poll")
+
+_SLICE = 0.1
+"""Seconds between looks at whether to stop."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    source: Source
+    interval: float
+    due: float = 0.0
+    running: Future[Poll] | None = None
+    started_at: float = 0.0
+
+
+class Poller:
+    """Starts polls when they are due and hands over those that are done."""
+
+    def __init__(self, sources: Mapping[str, tuple[Source, float]], clock: Clock, workers: int = 8) -> None:
+        self._turns = {name: _Turn(source, interval) for name, (source, interval) in sources.items()}
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(max(1, min(workers, len(sources))), thread_name_prefix="poll")
+
+    def start(self, now: float, request: Callable[[str, float], PollRequest]) -> None:
+        """Begin a poll of every source that is due and not being polled."""
+        for name, turn in self._turns.items():
+            if turn.running is None and now >= turn.due:
+                turn.started_at = now
+                turn.due = now + turn.interval
+                turn.running = self._pool.submit(turn.source.poll, request(name, now))
+
+    def collect(self, patience: float, stopped: Callable[[], bool]) -> list[Poll]:
+        """Return polls that are done, after waiting at most ``patience`` real seconds for those under way.
+
+        Stops waiting as soon as ``stopped`` says so.
+        """
+        running = [turn.running for turn in self._turns.values() if turn.running is not None]
+        while running and patience > 0 and not stopped():
+            running = list(wait(running, timeout=min(_SLICE, patience)).not_done)
+            patience -= _SLICE
+        return [self._finish(name, turn) for name, turn in self._turns.items() if turn.running and turn.running.done()]
+
+    def close(self) -> None:
+        """Stop polling; a poll under way is left to its own deadline."""
+        for turn in self._turns.values():
+            turn.source.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _finish(self, name: str, turn: _Turn) -> Poll:
+        future, turn.running = turn.running, None
+        assert future is not None  # noqa: S101  # collect() asks only for turns that run
+        error = future.exception()
+        if error is not None:
+            log.error("poll failed unexpectedly", exc_info=error, extra={"source": name})
+            text = f"internal error: {type(error).__name__}"
+            return Poll(source=name, started_at=turn.started_at, finished_at=self._clock(), error=text)
+        poll = future.result()
+        if poll.retry_after is not None:
+            turn.due = max(turn.due, poll.finished_at + poll.retry_after)
+        return poll
