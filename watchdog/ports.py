@@ -162,6 +162,14 @@ class Outbox(Protocol):
         """Write a receipt now, before the delivery is complete."""
         ...
 
+    def trying(self, ids: Sequence[str]) -> None:
+        """Write down that a try begins: should it never report back, the rows read as ``maybe_sent``."""
+        ...
+
+    def hold(self, receiver: str, until: float) -> None:
+        """Write down that ``receiver`` asked for silence: nothing of it is due before ``until``."""
+        ...
+
     def delivered(self, ids: Sequence[str], receiver: str, incident: str, receipt: Receipt, now: float) -> None:
         """Mark rows as sent and keep the receipt, in one transaction."""
         ...

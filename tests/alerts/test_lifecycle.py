@@ -51,11 +51,11 @@ def walk(steps: str, for_seconds: float, keep: float) -> tuple[str, list[Alert |
         (STEP, STEP, "x.", "PI"),
         # what is not known changes nothing, however long
         (0, 0, "x????", "FFFFF"),
-        (STEP, 0, "x????x", "PPPPPP"),
+        (STEP, 0, "x????x", "PPPPPF"),
         (2 * STEP, 0, "x?xx", "PPPF"),
         (STEP, 0, "xx??.", "PFFFI"),
-        (STEP, STEP, "xx.??.", "PFFFFF"),
-        (STEP, STEP, "xx.??..", "PFFFFFI"),
+        (STEP, STEP, "xx.??.", "PFFFFI"),
+        (STEP, 2 * STEP, "xx.??..", "PFFFFFI"),
     ],
 )
 def test_walk(for_seconds: float, keep: float, steps: str, expected: str) -> None:

@@ -11,7 +11,9 @@ MIN = 60.0
 NOW = 100 * MIN
 
 
-def told(firing: str = "", resolved: str = "", age: float = 9 * MIN, severity: str = "", unknown: str = "") -> Conversation:
+def told(
+    firing: str = "", resolved: str = "", age: float = 9 * MIN, severity: str = "", unknown: str = ""
+) -> Conversation:
     return Conversation(
         receiver="r",
         sequence=1,

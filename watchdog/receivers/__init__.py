@@ -1,1 +1,15 @@
-"""Receivers stage."""
+"""Receivers: where people and programs are told. One module (or package) per service, one line here."""
+
+from __future__ import annotations
+
+from watchdog.receivers import console, slack, webhook
+from watchdog.receivers.base import ReceiverContext, ReceiverType
+
+__all__ = ["RECEIVER_TYPES", "ReceiverContext", "ReceiverType"]
+
+RECEIVER_TYPES: dict[str, ReceiverType] = {
+    "console": ReceiverType(console.ConsoleConfig, console.build),
+    "slack": ReceiverType(slack.SlackConfig, slack.build),
+    "webhook": ReceiverType(webhook.WebhookConfig, webhook.build),
+}
+"""By the ``type`` of a ``[[receivers]]`` table."""

@@ -1,0 +1,46 @@
+"""``watchdog check``: all errors of a rules file at once."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from watchdog.bootstrap import load_rules, rules_path
+from watchdog.cli import common
+from watchdog.errors import RulesError
+from watchdog.rules.model import Ruleset
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("check", help="all errors of a rules file at once")
+    parser.add_argument("rules", nargs="?", metavar="RULES", help="rules file or folder (default: WATCHDOG_RULES)")
+    common.add_format(parser)
+    parser.set_defaults(handle=handle)
+
+
+def handle(arguments: argparse.Namespace) -> int:
+    """Print what the file holds, or every mistake in it; return 2 for mistakes."""
+    env = common.environment()
+    path = rules_path(arguments.rules, env.settings)
+    try:
+        ruleset = load_rules(path)
+    except RulesError as error:
+        if arguments.format == "text":
+            raise
+        common.print_json({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
+        return 2
+    if arguments.format == "json":
+        common.print_json({"ok": True, "problems": [], "checksum": ruleset.checksum, **_counts(ruleset)})
+    else:
+        print(f"{path} is fine: " + ", ".join(f"{count} {name}" for name, count in _counts(ruleset).items()))
+    return 0
+
+
+def _counts(ruleset: Ruleset) -> dict[str, int]:
+    return {
+        "sources": len(ruleset.sources),
+        "receivers": len(ruleset.receivers),
+        "routes": len(ruleset.routes),
+        "rules": len(ruleset.rules),
+    }

@@ -1,0 +1,68 @@
+"""``watchdog once``: one tick."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from watchdog.bootstrap import Environment, build_engine, build_program, build_receivers, build_sources, open_store
+from watchdog.cli import common
+from watchdog.delivery import Sender, drain
+from watchdog.engine.engine import Engine, TickResult
+from watchdog.errors import UsageError
+from watchdog.model import Poll, Snapshot
+from watchdog.ports import Source
+from watchdog.receivers import console_receiver
+from watchdog.rules.model import Ruleset
+from watchdog.service import report
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("once", help="one tick: poll, evaluate, notify, and end")
+    common.add_rules(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print what would be sent; send and store nothing")
+    parser.set_defaults(handle=handle)
+
+
+def handle(arguments: argparse.Namespace) -> int:
+    """Run one tick; return 1 when a source could not be read or a message was not taken."""
+    env = common.environment(logging=True)
+    ruleset = common.rules_of(arguments, env)
+    return dry_run(ruleset, env) if arguments.dry_run else real_run(ruleset, env)
+
+
+def real_run(ruleset: Ruleset, env: Environment) -> int:
+    """Poll, evaluate, commit, deliver."""
+    with open_store(env) as store:
+        sources = build_sources(ruleset, env)
+        receivers = build_receivers(ruleset, env)
+        engine, result, polls = tick(ruleset, sources, store.load(), env)
+        store.commit(result.changes)
+        report.tick(result, polls, engine)
+        senders = [Sender(item, store, clock=env.clock, on_event=report.sender) for item in receivers.values()]
+        delivered = drain(senders, env.clock())
+    return 0 if delivered and all(poll.up for poll in polls) else 1
+
+
+def dry_run(ruleset: Ruleset, env: Environment) -> int:
+    """Poll and evaluate on top of the stored state; print what would be sent, change nothing."""
+    sources = build_sources(ruleset, env)
+    engine, result, polls = tick(ruleset, sources, stored(env), env)
+    report.tick(result, polls, engine)
+    print(f"{len(result.notifications)} message(s) would be sent")
+    show(result, env)
+    return 0 if all(poll.up for poll in polls) else 1
+
+
+def tick(
+    ruleset: Ruleset, sources: Mapping[str, Source], snapshot: Snapshot, env: Environment
+) -> tuple[Engine, TickResult, Sequence[Poll]]:
+    """Poll every source in turn and run the engine once."""
+    engine = build_engine(build_program(ruleset, sources), snapshot, env)
+    polls = [source.poll(engine.request(name, env.clock())) for name, source in sources.items()]
+    for source in sources.values():
+        source.close()
+    return engine, engine.tick(env.clock(), polls), polls

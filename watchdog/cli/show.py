@@ -1,0 +1,80 @@
+"""``watchdog alerts`` and ``watchdog jobs``: what the store holds, while the service runs or after it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from watchdog.bootstrap import open_store
+from watchdog.cli import common
+from watchdog.model import Alert, AlertState, JobRecord
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands."""
+    alerts = commands.add_parser("alerts", help="pending and firing alerts in the store")
+    alerts.add_argument("--all", action="store_true", help="closed ones too, as long as the store keeps them")
+    common.add_format(alerts)
+    alerts.set_defaults(handle=handle_alerts)
+    jobs = commands.add_parser("jobs", help="the jobs that are watched")
+    jobs.add_argument("--all", action="store_true", help="ended ones too, as long as the store keeps them")
+    common.add_format(jobs)
+    jobs.set_defaults(handle=handle_jobs)
+
+
+def handle_alerts(arguments: argparse.Namespace) -> int:
+    """Print alerts, firing ones first."""
+    with open_store(common.environment()) as store:
+        found = [alert for alert in store.alerts() if arguments.all or alert.state is not AlertState.INACTIVE]
+    found.sort(key=lambda alert: (alert.state is not AlertState.FIRING, alert.active_at))
+    if arguments.format == "json":
+        common.print_json([common.plain(alert) for alert in found])
+    elif not found:
+        print("no alert is pending or firing")
+    else:
+        now = time.time()
+        header = ("STATE", "ALERT", "SEVERITY", "SINCE", "FOR", "SUMMARY")
+        print(common.table(header, [_alert_row(alert, now) for alert in found]))
+    return 0
+
+
+def handle_jobs(arguments: argparse.Namespace) -> int:
+    """Print jobs, running ones first."""
+    with open_store(common.environment()) as store:
+        found = [record for record in store.jobs() if arguments.all or record.active]
+    found.sort(key=lambda record: (not record.active, record.job.source, record.job.job))
+    if arguments.format == "json":
+        common.print_json([common.plain(record) for record in found])
+    elif not found:
+        print("no job is being watched")
+    else:
+        header = ("SOURCE", "JOB", "NAME", "STATUS", "GPUS", "RUNNING SINCE", "OWNER")
+        print(common.table(header, [_job_row(record) for record in found]))
+    return 0
+
+
+def _alert_row(alert: Alert, now: float) -> tuple[str, ...]:
+    state = f"{alert.state.value} (unknown)" if alert.unknown_since is not None else alert.state.value
+    lasted = (alert.resolved_at or now) - alert.active_at
+    return (
+        state,
+        alert.rule,
+        alert.severity or "-",
+        common.when(alert.active_at),
+        f"{lasted / 60:.0f}m",
+        alert.summary,
+    )
+
+
+def _job_row(record: JobRecord) -> tuple[str, ...]:
+    job = record.job
+    gpus = "-" if job.gpus is None else f"{job.gpus} x {job.gpu_type}" if job.gpu_type else str(job.gpus)
+    return (
+        job.source,
+        job.job,
+        job.job_name or "-",
+        record.end_reason or job.status.value,
+        gpus,
+        common.when(record.running_since),
+        job.owner or "-",
+    )

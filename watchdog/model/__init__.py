@@ -1,0 +1,38 @@
+"""What crosses the borders between stages: jobs, samples, polls, alerts, incidents, notifications.
+
+Times are unix seconds (UTC, float). Ratios are 0..1, sizes are bytes. A value that is not known is
+absent or None, never zero. Everything here is frozen; a change is a new object.
+"""
+
+from watchdog.model.alerts import Alert, AlertState
+from watchdog.model.changes import Changes, Pending, Snapshot
+from watchdog.model.incidents import AlertView, Conversation, Incident, IncidentView, Notification, Reason, Receipt
+from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
+from watchdog.model.labels import Labels, labels_of
+from watchdog.model.polls import JobReading, Points, Poll, PollRequest, Watched
+
+__all__ = [
+    "Alert",
+    "AlertState",
+    "AlertView",
+    "Changes",
+    "Conversation",
+    "Incident",
+    "IncidentView",
+    "Job",
+    "JobKey",
+    "JobReading",
+    "JobRecord",
+    "JobStatus",
+    "Labels",
+    "Notification",
+    "Pending",
+    "Points",
+    "Poll",
+    "PollRequest",
+    "Reason",
+    "Receipt",
+    "Snapshot",
+    "Watched",
+    "labels_of",
+]

@@ -1,0 +1,54 @@
+"""What goes into the store and comes back out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from watchdog.model.alerts import Alert
+from watchdog.model.incidents import Incident, Notification
+from watchdog.model.jobs import JobRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything one tick changed; committed in one transaction."""
+
+    at: float
+    jobs: tuple[JobRecord, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    """New or changed ones; an inactive one with ``resolved_at`` is kept for a while, then collected."""
+    forgotten_alerts: tuple[str, ...] = ()
+    """Fingerprints to delete (pending ones that came to nothing)."""
+    incidents: tuple[Incident, ...] = ()
+    outbox: tuple[Notification, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.jobs or self.alerts or self.forgotten_alerts or self.incidents or self.outbox or self.meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a restart finds in the store."""
+
+    jobs: tuple[JobRecord, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    """Open ones, and closed ones whose alerts may still matter."""
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An outbox row that waits for delivery, as a sender sees it."""
+
+    notification: Notification
+    attempts: int = 0
+    not_before: float = 0.0
+    plain: bool = False
+    """True once the receiver refused its content: send it as plain text."""
+    maybe_sent: bool = False
+    """True when the last try was ambiguous: the receiver may already have it."""

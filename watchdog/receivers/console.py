@@ -1,0 +1,71 @@
+"""The console: what Slack would show, as text. Used by the demo and by dry runs."""
+
+from __future__ import annotations
+
+from watchdog.config import ReceiverConfig
+from watchdog.model import IncidentView, Receipt
+from watchdog.ports import Delivery
+from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told
+from watchdog.receivers.text.findings import Finding, findings
+from watchdog.receivers.text.quantities import utc
+from watchdog.receivers.text.wording import change, facts, headline, lateness, look
+
+FINDINGS = 8
+
+
+class ConsoleConfig(ReceiverConfig):
+    """Prints to standard output; has no options of its own."""
+
+
+class ConsoleReceiver:
+    """Prints an incident once in full, and each change as a line."""
+
+    coalesces = True
+
+    def __init__(self, config: ConsoleConfig, context: ReceiverContext) -> None:
+        self.name = config.name
+        self._write = context.write
+
+    def deliver(self, delivery: Delivery) -> Receipt:
+        """Print; see ``ports.Receiver``. Never fails."""
+        told = int((delivery.receipt or {}).get(TOLD, "0"))
+        news = not_yet_told(delivery.notifications, told)
+        if delivery.receipt is None:
+            late = lateness(delivery.notifications[0], delivery.now)
+            self._write(f"[{self.name}] {full_text(delivery.current, delivery.now, late)}")
+            news = news[1:] if look(delivery.current).value != "resolved" else []
+        for item in (change(notification, delivery.now) for notification in news):
+            late = f" ({item.late})" if item.late else ""
+            self._write(f"[{self.name}]   ↳ {utc(item.at)} {item.what}{late}")
+        return {TOLD: str(max(told, delivery.notifications[-1].sequence))}
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def build(config: ConsoleConfig, context: ReceiverContext) -> ConsoleReceiver:
+    """Return the receiver; no secret is needed."""
+    return ConsoleReceiver(config, context)
+
+
+def full_text(view: IncidentView, now: float, late: str = "") -> str:
+    """Return an incident as some lines of text."""
+    found = findings(view.alerts, view.job)
+    lines = [f"{headline(view)} ({late})" if late else headline(view)]
+    lines += [
+        f"    {fact.name}: {fact.text if fact.at is None else utc(fact.at)}{_url(fact.url)}"
+        for fact in facts(view, now)
+    ]
+    lines += [f"    • {_finding(item)}" for item in found[:FINDINGS]]
+    left = len(found) - FINDINGS
+    return "\n".join([*lines, f"    and {left} more rules"] if left > 0 else lines)
+
+
+def _finding(item: Finding) -> str:
+    state = "" if item.firing else "resolved"
+    note = "" if item.note == "resolved" else item.note
+    return ", ".join(part for part in (item.rule, item.severity, item.where, state, item.reading, note) if part)
+
+
+def _url(url: str) -> str:
+    return f" {url}" if url.isprintable() and url else ""

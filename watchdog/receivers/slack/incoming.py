@@ -1,0 +1,87 @@
+"""Slack through an incoming webhook: new posts only, because a webhook gives no handle to edit or thread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http.client import HTTPException, InvalidURL
+
+from slack_sdk.webhook import WebhookClient, WebhookResponse
+
+from watchdog.model import Notification, Receipt
+from watchdog.ports import Delivery
+from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told, secret_or_raise
+from watchdog.receivers.slack.api import GAPS, Pacer, code_of, quiet
+from watchdog.receivers.slack.config import SlackConfig
+from watchdog.receivers.slack.errors import Answer, from_answer, from_exception
+from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
+from watchdog.receivers.text.wording import Look, look
+
+
+class SlackIncomingReceiver:
+    """A webhook's channel. The receipt holds only what has been told."""
+
+    coalesces = True
+
+    def __init__(self, config: SlackConfig, context: ReceiverContext) -> None:
+        self.name = config.name
+        self._config = config
+        self._secrets = context.secrets
+        self._pacer = Pacer(context.clock, context.sleep)
+
+    def deliver(self, delivery: Delivery) -> Receipt:
+        """Post the incident at its first delivery, and what changed at each later one; see ``ports.Receiver``."""
+        told = int((delivery.receipt or {}).get(TOLD, "0"))
+        news = not_yet_told(delivery.notifications, told)
+        if delivery.receipt is None:
+            note = first_note(delivery.notifications, delivery.current, delivery.now)
+            mention = self._mention(delivery, news)
+            self._post(parent(delivery.current, delivery.now, plain=delivery.plain, note=note, mention=mention))
+            delivery.keep({TOLD: str(news[0].sequence)})
+            news = [] if look(delivery.current) is Look.RESOLVED else news[1:]
+        if news:
+            mention = "" if delivery.receipt is None else self._mention(delivery, news)
+            self._post(Message(reply(news, delivery.current, delivery.now, mention=mention)))
+        return {TOLD: str(max(told, delivery.notifications[-1].sequence))}
+
+    def _mention(self, delivery: Delivery, news: Sequence[Notification]) -> str:
+        calls = is_critical(delivery.current) and should_ping(news, delivery.current)
+        return (self._config.mention or "") if calls else ""
+
+    def close(self) -> None:
+        """Nothing is kept open between two posts."""
+
+    def _post(self, message: Message) -> None:
+        where = f'Slack webhook of receiver "{self.name}"'
+        url = secret_or_raise(self._secrets, self._config.webhook_url, self.name)
+        if not url.startswith(("https://", "http://")):
+            raise from_exception(InvalidURL(), where)
+        self._pacer.wait("post", GAPS["chat.postMessage"])
+        client = WebhookClient(url, logger=quiet, retry_handlers=[])
+        client.timeout = self._config.timeout  # type: ignore[assignment]  # urllib takes fractions of a second
+        client.proxy = None  # urllib reads the proxy variables, NO_PROXY among them
+        try:
+            response = client.send_dict({**message.body(), "unfurl_links": False, "unfurl_media": False})
+        except (OSError, HTTPException, ValueError) as error:
+            raise from_exception(error, where) from None
+        if not _accepted(response):
+            raise from_answer(_answer(response), where)
+
+
+def _accepted(response: WebhookResponse) -> bool:
+    """Whether the message was taken: the word ``ok``, or an object that says so (compatible services)."""
+    body = response.body.strip()
+    return response.status_code == 200 and (body == "ok" or _json(body).get("ok") is True)
+
+
+def _answer(response: WebhookResponse) -> Answer:
+    word = _json(response.body).get("error") or response.body.strip()
+    return Answer(status=response.status_code, code=code_of(word), headers=dict(response.headers.items()))
+
+
+def _json(body: str) -> dict[str, object]:
+    try:
+        data = json.loads(body)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,159 @@
+"""Slack with a bot token: one message per incident, edited as it changes, with its history in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from watchdog.errors import DeliveryError
+from watchdog.model import Notification, Receipt
+from watchdog.ports import Delivery
+from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told, secret_or_raise
+from watchdog.receivers.slack.api import Pacer, SlackApi
+from watchdog.receivers.slack.config import SlackConfig
+from watchdog.receivers.slack.errors import PARENT_LOST, malformed
+from watchdog.receivers.slack.owners import Owners
+from watchdog.receivers.slack.reconcile import find, metadata
+from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
+from watchdog.receivers.text.wording import Look, look
+
+_AS_WRITTEN = {"parse": "none", "link_names": False}
+"""Slack shall find no names and no addresses of its own in a text."""
+_NO_PREVIEWS = {"unfurl_links": False, "unfurl_media": False}
+
+
+class SlackReceiver:
+    """A channel. The receipt holds its ID, the parent's ts, and what has been told."""
+
+    coalesces = True
+
+    def __init__(self, config: SlackConfig, channel: str, context: ReceiverContext) -> None:
+        self.name = config.name
+        self._config = config
+        self._channel = channel
+        self._channel_id = channel if channel[0] in "CG" and channel.isupper() else ""
+        """History can be read by ID only; learnt from the first post where the rules file has a name."""
+        self._where = f"Slack channel {channel}"
+        self._api = SlackApi(
+            token=lambda: secret_or_raise(context.secrets, config.bot_token, config.name),
+            base_url=config.base_url,
+            timeout=config.timeout,
+            where=self._where,
+            pacer=Pacer(context.clock, context.sleep),
+        )
+        self._owners = Owners(self._api)
+
+    def deliver(self, delivery: Delivery) -> Receipt:
+        """Edit (or post) the parent, then reply with what is new; see ``ports.Receiver``.
+
+        The edit comes first because it may be repeated at will. The parent's receipt is kept as soon as
+        there is one, so that a crash before the reply posts no second parent.
+        """
+        known = self._reconciled(delivery) if delivery.maybe_sent else delivery.receipt
+        receipt = self._first(delivery) if known is None else self._edit(delivery, known)
+        news = not_yet_told(delivery.notifications, int(receipt.get(TOLD, "0")))
+        if news:
+            self._reply(delivery, receipt, news, fresh=known is None)
+        return _told(receipt, delivery.notifications)
+
+    def close(self) -> None:
+        """Nothing is kept open between two calls."""
+
+    def _reconciled(self, delivery: Delivery) -> Receipt | None:
+        """Return the receipt with what the ambiguous try did after all, as far as it can be found out."""
+        receipt = delivery.receipt
+        if receipt is not None:
+            thread = receipt["ts"] if self._config.thread else ""
+            found = find(self._api, delivery, "reply", receipt["channel"], thread)
+            if found is None or found[1] <= int(receipt.get(TOLD, "0")):
+                return receipt
+            receipt = {**receipt, TOLD: str(found[1])}
+        else:
+            found = find(self._api, delivery, "parent", self._channel_id) if self._channel_id else None
+            if found is None:
+                return None
+            receipt = {"channel": self._channel_id, "ts": found[0], TOLD: str(found[1])}
+        delivery.keep(receipt)
+        return receipt
+
+    def _first(self, delivery: Delivery) -> Receipt:
+        """Post the parent. One that is already over, or has happened once, says everything by itself."""
+        done = delivery.notifications if look(delivery.current) is Look.RESOLVED else delivery.notifications[:1]
+        note = first_note(delivery.notifications, delivery.current, delivery.now)
+        message = parent(
+            delivery.current,
+            delivery.now,
+            plain=delivery.plain,
+            note=note,
+            mention=self._mention(delivery, delivery.notifications),
+        )
+        return self._post_parent(delivery, message, done[-1].sequence)
+
+    def _edit(self, delivery: Delivery, receipt: Receipt) -> Receipt:
+        """Bring the parent up to date; a parent that is lost is replaced by a new one."""
+        message = parent(delivery.current, delivery.now, plain=delivery.plain)
+        told = int(receipt.get(TOLD, "0"))
+        target = {"channel": receipt["channel"], "ts": receipt["ts"], **_AS_WRITTEN}
+        try:
+            self._api.write("chat.update", {**target, **self._body(delivery, message, told, "parent")})
+        except DeliveryError as error:
+            if error.reason not in PARENT_LOST:
+                raise
+            return self._successor(delivery, receipt) or self._post_parent(delivery, message, told)
+        return receipt
+
+    def _successor(self, delivery: Delivery, lost: Receipt) -> Receipt | None:
+        """Return the new parent that an ambiguous try may have posted already in place of the lost one."""
+        found = find(self._api, delivery, "parent", lost["channel"]) if delivery.maybe_sent else None
+        if found is None or found[0] == lost["ts"]:
+            return None
+        receipt = {**lost, "ts": found[0]}
+        delivery.keep(receipt)
+        return receipt
+
+    def _post_parent(self, delivery: Delivery, message: Message, told: int) -> Receipt:
+        body = self._body(delivery, message, told, "parent")
+        answer = self._post({"channel": self._channel, **body})
+        self._channel_id = str(answer["channel"])
+        receipt = {"channel": self._channel_id, "ts": str(answer["ts"]), TOLD: str(told)}
+        delivery.keep(receipt)
+        return receipt
+
+    def _reply(self, delivery: Delivery, receipt: Receipt, news: Sequence[Notification], *, fresh: bool) -> None:
+        """Say what changed: in the thread, and in the channel as well when a person should look now."""
+        mention = "" if fresh else self._mention(delivery, news)
+        ping = not fresh and should_ping(news, delivery.current)
+        over = look(delivery.current) is Look.RESOLVED
+        if not (self._config.thread or ping or over):
+            return
+        message = Message(reply(news, delivery.current, delivery.now, mention=mention))
+        place: dict[str, Any] = {"channel": receipt["channel"]}
+        if self._config.thread:
+            place |= {"thread_ts": receipt["ts"], "reply_broadcast": ping}
+        body = self._body(delivery, message, news[-1].sequence, "reply")
+        self._post({**place, **body})
+
+    def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer = self._api.write("chat.postMessage", {**body, **_AS_WRITTEN, **_NO_PREVIEWS})
+        if not (answer.get("channel") and answer.get("ts")):
+            raise malformed(self._where)
+        return answer
+
+    def _body(self, delivery: Delivery, message: Message, sequence: int, kind: Any) -> dict[str, Any]:
+        """Return the arguments for a message; the plain form leaves out all that could be refused."""
+        data = {} if delivery.plain else {"metadata": metadata(delivery.current.id, sequence, kind)}
+        return {**message.body(), **data}
+
+    def _mention(self, delivery: Delivery, news: Sequence[Notification]) -> str:
+        """Return whom to call: the job's owner at every ping, the configured group at critical ones."""
+        if not should_ping(news, delivery.current):
+            return ""
+        job = delivery.current.job
+        owner = self._owners.mention(job.owner) if job else ""
+        group = self._config.mention if is_critical(delivery.current) else None
+        return " ".join(part for part in (owner, group) if part)
+
+
+def _told(receipt: Mapping[str, str], notifications: Sequence[Notification]) -> Receipt:
+    told = max(int(receipt.get(TOLD, "0")), notifications[-1].sequence)
+    return {**receipt, TOLD: str(told)}

@@ -1,0 +1,128 @@
+"""Alerts summed up: 64 GPUs that idle are one line, and every text is on one line and bounded."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from watchdog.model import AlertView, Job
+from watchdog.receivers.text.quantities import span, unit_of
+
+NAME = 120
+SENTENCE = 400
+PARAGRAPH = 600
+_REVERSERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Controls that turn the reading direction of what follows them, outside the name they came with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The alerts of one rule that stand alike, summed up."""
+
+    rule: str
+    severity: str
+    firing: bool
+    where: str
+    """``GPU 3 of node-1``, ``3 of 8 GPUs of node-1``; empty when the whole job is meant."""
+    summary: str
+    description: str
+    reading: str
+    """``now 2 %, worst 0 %``; empty when no value is known."""
+    note: str
+    """``data missing``, or why it is over."""
+    since: float
+    expr: str
+    runbook_url: str
+
+
+def clean(text: str, limit: int) -> str:
+    """Return ``text`` on one line, without control characters, with at most ``limit`` characters."""
+    kept = text[: limit * 4]
+    if not kept.isprintable():
+        kept = "".join(" " if char.isspace() else char for char in kept if char not in _REVERSERS)
+        kept = "".join(char for char in kept if unicodedata.category(char) not in ("Cc", "Cs"))
+    line = " ".join(kept.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def findings(alerts: Iterable[AlertView], job: Job | None) -> list[Finding]:
+    """Return the alerts summed up by rule, state and severity, in the order in which they come."""
+    groups: dict[tuple[str, str, str], list[AlertView]] = {}
+    for alert in alerts:
+        groups.setdefault((alert.name, alert.status, alert.severity), []).append(alert)
+    return [_finding(group, job) for group in groups.values()]
+
+
+def where(alerts: Sequence[AlertView], job: Job | None) -> str:
+    """Return which GPUs or nodes these alerts are about, summed up; empty when the whole job is meant."""
+    labels = [dict(alert.labels) for alert in alerts]
+    nodes = sorted({clean(found["node"], NAME) for found in labels if found.get("node")})
+    gpus = {(found.get("job", ""), found.get("node", ""), found["gpu"]) for found in labels if found.get("gpu")}
+    if gpus:
+        of = f" of {nodes[0]}" if len(nodes) == 1 else f" on {len(nodes)} nodes" if nodes else ""
+        if len(gpus) == 1:
+            return f"GPU {clean(min(gpus)[2], NAME)}{of}"
+        return _share(len(gpus), _gpus_of(job, len(nodes)), "GPUs") + of
+    if len(nodes) == 1:
+        return f"node {nodes[0]}"
+    if nodes:
+        return _share(len(nodes), job.nodes if job else None, "nodes")
+    return f"{len(alerts)} alerts" if len(alerts) > 1 else ""
+
+
+def _finding(group: Sequence[AlertView], job: Job | None) -> Finding:
+    first = group[0]
+    place = where(group, job)
+    firing = first.status == "firing"
+    rule = clean(first.name, NAME)
+    summary = clean(first.summary, SENTENCE)
+    if len(group) > 1:
+        summary = f"{rule}: {place}" + (f", such as: {summary}" if summary else "")
+    return Finding(
+        rule=rule,
+        severity=clean(first.severity, 30),
+        firing=firing,
+        where=place,
+        summary=summary,
+        description=clean(first.description, PARAGRAPH) if len(group) == 1 else "",
+        reading=_reading(group, firing=firing and not first.event),
+        note=_note(group),
+        since=min(alert.starts_at for alert in group),
+        expr=clean(first.expr, 200),
+        runbook_url=first.runbook_url.strip(),
+    )
+
+
+def _reading(group: Sequence[AlertView], *, firing: bool) -> str:
+    unit = unit_of(group[0].expr)
+    if unit == "bool":
+        return ""
+    missing = all(alert.unknown for alert in group)
+    current = span([alert.value for alert in group], unit) if firing else ""
+    worst = span([alert.worst for alert in group], unit)
+    parts = [f"{'last known' if missing else 'now'} {current}" if current else "", f"worst {worst}" if worst else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _note(group: Sequence[AlertView]) -> str:
+    if group[0].status == "resolved":
+        reasons = dict.fromkeys(clean(alert.end_reason, NAME) for alert in group if alert.end_reason)
+        return ", ".join(list(reasons)[:3])
+    missing = sum(alert.unknown for alert in group)
+    if not missing:
+        return ""
+    return "data missing" if missing == len(group) else f"data missing for {missing} of {len(group)}"
+
+
+def _gpus_of(job: Job | None, nodes: int) -> int | None:
+    """Return how many GPUs there are on the one node that is meant, or in the whole job."""
+    if job is None or job.gpus is None or nodes > 1:
+        return job.gpus if job else None
+    if job.nodes is None or job.nodes < 1 or job.gpus % job.nodes:
+        return None
+    return job.gpus // job.nodes
+
+
+def _share(count: int, total: int | None, noun: str) -> str:
+    return f"{count} of {total} {noun}" if total is not None and total >= count else f"{count} {noun}"

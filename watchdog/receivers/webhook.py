@@ -1,0 +1,208 @@
+"""A webhook: Alertmanager's body, version 4, signed as Standard Webhooks has it when a secret is set.
+
+Fields: https://prometheus.io/docs/alerting/latest/configuration/#webhook_config (and ``routeLabels`` and
+``notification_reason`` of Alertmanager's code). Signature: the Standard Webhooks specification.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import httpx
+from pydantic import Field
+
+from watchdog.config import Duration, EnvRef, ReceiverConfig
+from watchdog.errors import DeliveryError, DeliveryErrorKind, UsageError
+from watchdog.model import AlertView, Notification, Receipt
+from watchdog.ports import Delivery
+from watchdog.receivers.base import ReceiverContext, retry_after, secret_or_raise
+
+NEVER = "0001-01-01T00:00:00Z"
+"""Go's zero time: how Alertmanager writes the end of an alert that still fires."""
+_PERMANENT = frozenset({401, 403, 404, 410})
+_CONTENT = frozenset({400, 413, 422})
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class WebhookConfig(ReceiverConfig):
+    """Any program that takes Alertmanager's webhooks."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")] | EnvRef
+    """The address, or ``{ env = "NAME" }`` when it holds a secret."""
+    signing_secret: EnvRef | None = None
+    """``whsec_…`` (base64) or any text; adds the header ``webhook-signature``."""
+    timeout: Duration = 10.0
+    max_alerts: Annotated[int, Field(ge=0)] = 0
+    """The most alerts in one body; 0: all."""
+    external_url: str = ""
+    """An address of watchdog for people, as the body's ``externalURL``."""
+
+
+class WebhookReceiver:
+    """Posts one body per notification, over one kept connection."""
+
+    coalesces = False
+
+    def __init__(self, config: WebhookConfig, context: ReceiverContext) -> None:
+        self.name = config.name
+        self._config = config
+        self._secrets = context.secrets
+        self._client = httpx.Client(timeout=config.timeout, follow_redirects=False)
+
+    def deliver(self, delivery: Delivery) -> Receipt:
+        """Post the notification, with the incident as it stood then; see ``ports.Receiver``."""
+        for notification in delivery.notifications:
+            content = json.dumps(body_of(notification, self._config), ensure_ascii=False).encode(errors="replace")
+            self._post(content, self._headers(notification, delivery.now, content))
+        return {}
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _headers(self, notification: Notification, now: float, content: bytes) -> dict[str, str]:
+        identity = {"webhook-id": notification.id, "webhook-timestamp": str(int(now))}
+        if self._config.signing_secret is not None:
+            secret = secret_or_raise(self._secrets, self._config.signing_secret, self.name)
+            identity["webhook-signature"] = signature(secret, notification.id, identity["webhook-timestamp"], content)
+        return {"content-type": "application/json", "user-agent": "watchdog", **identity}
+
+    def _post(self, content: bytes, headers: Mapping[str, str]) -> None:
+        url = self._config.url
+        address = url if isinstance(url, str) else secret_or_raise(self._secrets, url, self.name)
+        try:
+            response = self._client.post(address, content=content, headers=dict(headers))
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+            text = f'webhook "{self.name}": its url is no web address; it begins with https://'
+            raise DeliveryError(DeliveryErrorKind.PERMANENT, text, reason="invalid_url") from None
+        except httpx.HTTPError as error:
+            raise self._unanswered(error) from None
+        if not response.is_success:
+            raise self._refused(response)
+
+    def _unanswered(self, error: httpx.HTTPError) -> DeliveryError:
+        timeout = isinstance(error, httpx.TimeoutException)
+        return DeliveryError(
+            DeliveryErrorKind.TRANSIENT,
+            f'webhook "{self.name}": no answer ({type(error).__name__})',
+            reason="contextDeadlineExceeded" if timeout else "other",
+            ambiguous=not isinstance(error, _NOT_SENT),
+        )
+
+    def _refused(self, response: httpx.Response) -> DeliveryError:
+        status = response.status_code
+        return DeliveryError(
+            kind_of(status),
+            f'webhook "{self.name}": HTTP {status}',
+            reason=reason_of(status),
+            retry_after=retry_after(response.headers),
+            ambiguous=status in (500, 502, 504),
+        )
+
+
+def build(config: WebhookConfig, context: ReceiverContext) -> WebhookReceiver:
+    """Return the receiver. Raises UsageError when a secret that its section names is not set."""
+    for ref in (config.url, config.signing_secret):
+        if isinstance(ref, EnvRef) and not context.secrets.find(ref.env):
+            raise UsageError(f'receiver "{config.name}": {ref.env} is not set; set it, or {ref.env}_FILE')
+    for name in ("httpx", "httpcore"):  # below warning they log the address, which may hold a secret
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.WARNING))
+    return WebhookReceiver(config, context)
+
+
+def kind_of(status: int) -> DeliveryErrorKind:
+    """Return what an HTTP status means for the sender; 3xx and an unknown 4xx need somebody to act."""
+    if status >= 500 or status in (408, 429):
+        return DeliveryErrorKind.TRANSIENT
+    return DeliveryErrorKind.CONTENT if status in _CONTENT else DeliveryErrorKind.PERMANENT
+
+
+def reason_of(status: int) -> str:
+    """Return Alertmanager's failure reason for an HTTP status."""
+    if status in (401, 403):
+        return "authError"
+    if status == 429:
+        return "rateLimited"
+    if status >= 500:
+        return "serverError"
+    return "clientError" if status >= 400 else "other"
+
+
+def signature(secret: str, message_id: str, timestamp: str, content: bytes) -> str:
+    """Return ``v1,<base64 of HMAC-SHA256>`` over id, timestamp and body, joined with full stops.
+
+    A secret that begins with ``whsec_`` is base64 after that; any other is taken as it is. Raises a
+    permanent DeliveryError for base64 that is none.
+    """
+    try:
+        prefixed = secret.startswith("whsec_")
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True) if prefixed else secret.encode()
+    except binascii.Error:
+        text = "the signing secret begins with whsec_ but is not base64 after that; copy it again"
+        raise DeliveryError(DeliveryErrorKind.PERMANENT, text, reason="invalid_secret") from None
+    signed = b".".join((message_id.encode(), timestamp.encode(), content))
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+def body_of(notification: Notification, config: WebhookConfig) -> dict[str, Any]:
+    """Return Alertmanager's webhook body, version 4, for one notification."""
+    view = notification.view
+    told = [item for item in view.alerts if config.send_resolved or item.status == "firing"]
+    url = view.job.url if view.job else ""
+    shown = told[: config.max_alerts] if config.max_alerts else told
+    return {
+        "version": "4",
+        "groupKey": view.group_key,
+        "truncatedAlerts": len(told) - len(shown),
+        "status": "firing" if any(item.status == "firing" for item in told) else "resolved",
+        "receiver": config.name,
+        "groupLabels": dict(view.group_labels),
+        "commonLabels": _common([dict(item.labels) for item in told]),
+        "commonAnnotations": _common([_annotations(item) for item in told]),
+        "routeLabels": {},
+        "externalURL": config.external_url,
+        "notification_reason": notification.reason.value,
+        "alerts": [_alert(item, url) for item in shown],
+    }
+
+
+def _alert(alert: AlertView, url: str) -> dict[str, Any]:
+    ended = alert.ends_at if alert.status == "resolved" else None
+    return {
+        "status": alert.status,
+        "labels": dict(alert.labels),
+        "annotations": _annotations(alert),
+        "startsAt": _rfc3339(alert.starts_at),
+        "endsAt": NEVER if ended is None else _rfc3339(ended),
+        "generatorURL": url,
+        "fingerprint": alert.fingerprint,
+    }
+
+
+def _annotations(alert: AlertView) -> dict[str, str]:
+    texts = {"summary": alert.summary, "description": alert.description, "runbook_url": alert.runbook_url}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _common(sets: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the pairs that all the sets share."""
+    if not sets:
+        return {}
+    return dict(sorted(set(sets[0].items()).intersection(*_pairs(sets[1:]))))
+
+
+def _pairs(sets: Iterable[Mapping[str, str]]) -> Iterable[set[tuple[str, str]]]:
+    return (set(item.items()) for item in sets)
+
+
+def _rfc3339(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
