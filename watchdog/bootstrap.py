@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from watchdog.config import ReceiverConfig
 from watchdog.delivery import Sender, SenderThread
 from watchdog.engine.engine import Engine
 from watchdog.engine.program import Program, program_of, source_info
@@ -82,8 +83,18 @@ def build_sources(ruleset: Ruleset, env: Environment) -> dict[str, Source]:
 
 def build_receivers(ruleset: Ruleset, env: Environment) -> dict[str, Receiver]:
     """Build every receiver of a rules file. Raises UsageError for a secret that is not set."""
+    return {config.name: build_receiver(config, env) for config in ruleset.receivers}
+
+
+def build_receiver(config: ReceiverConfig, env: Environment) -> Receiver:
+    """Build one receiver. Raises UsageError for a secret that is not set."""
     context = ReceiverContext(secrets=env.secrets, clock=env.clock, sleep=env.sleep, write=env.write)
-    return {config.name: RECEIVER_TYPES[config.type].build(config, context) for config in ruleset.receivers}
+    return RECEIVER_TYPES[config.type].build(config, context)
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """Return the store that WATCHDOG_STORE names; it is opened at its first use."""
+    return SqlStore(settings.store)
 
 
 def build_program(ruleset: Ruleset, sources: Mapping[str, Source]) -> Program:
@@ -108,7 +119,7 @@ class Service:
         self._ruleset = ruleset
         self._sources = build_sources(ruleset, env)
         self._receivers = build_receivers(ruleset, env)
-        self._store = SqlStore(env.settings.store)
+        self._store = open_store(env.settings)
         self._lease = lease_for(env.settings.store)
         self._guard = Guard()
         self.stop = threading.Event()
@@ -143,6 +154,8 @@ class Service:
             log.info("stopping: the tick is done, messages under way are finished")
             loop.poller.close()
             deadline = time.monotonic() + DRAIN_SECONDS
+            for sender in senders.values():
+                sender.finish()
             for sender in senders.values():
                 sender.stop(max(0.0, deadline - time.monotonic()))
             http.stop()

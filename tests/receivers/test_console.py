@@ -1,6 +1,7 @@
 from typing import Any
 
 from watchdog.model import Reason
+from watchdog.receivers import console_receiver
 
 
 def test_an_incident_is_printed_in_full_once(bench: Any, make: Any) -> None:
@@ -46,6 +47,12 @@ def test_what_was_over_before_it_could_be_said_is_one_text(bench: Any, make: Any
     [text] = bench.written
     assert text.startswith("[r] Resolved after 30m: GPUIdle, GPU 3 of node-1 on train-7b (late by 12 min)\n")
     assert text.endswith("• GPUIdle, warning, GPU 3 of node-1, resolved, worst 0 %")
+
+
+def test_a_dry_run_prints_under_the_name_of_any_receiver(make: Any) -> None:
+    written: list[str] = []
+    console_receiver("ml-alerts", written.append).deliver(make.delivery())
+    assert written[0].startswith("[ml-alerts] Warning: GPU 3")
 
 
 def test_many_rules_are_counted_and_odd_addresses_left_out(bench: Any, make: Any) -> None:

@@ -64,6 +64,8 @@ class Sender:
         self._counts: Counter[EventKind] = Counter()
         self._failures = 0
         self._resume_at = -inf
+        self._failed_at: dict[str, float] = {}
+        """Incidents whose last try failed: they go last, so that a bad message does not stand before all others."""
         self._later: list[float] = []
         """When postponed rows become due."""
         self._unwritten: Callable[[], None] | None = None
@@ -100,6 +102,7 @@ class Sender:
             return self._come_back(now)
         rows = self._outbox.due(self.name, now, self._policy.batch)
         newest = {row.notification.incident: row.notification.view for row in rows}
+        rows = sorted(rows, key=lambda row: self._failed_at.get(row.notification.incident, -inf))
         for batch in _batches(rows, coalesce=self._receiver.coalesces):
             if interrupted():
                 return now
@@ -159,6 +162,7 @@ class Sender:
         ids, incident, now = _ids(rows), rows[0].notification.incident, self.clock()
         self._failures = 0
         self._resume_at = -inf
+        self._failed_at.pop(incident, None)
 
         def write() -> None:
             self._outbox.delivered(ids, self.name, incident, receipt, now)
@@ -171,6 +175,7 @@ class Sender:
 
     def _park(self, rows: Sequence[Pending], error: DeliveryError, now: float) -> None:
         self._failures = 0
+        self._failed_at.pop(rows[0].notification.incident, None)
 
         def write() -> None:
             self._outbox.park(_ids(rows), error=str(error), now=now)
@@ -189,6 +194,8 @@ class Sender:
             self._failures += 1
             self._resume_at = decision.resume_at
             self._later.append(decision.not_before)
+            if not decision.hold:
+                self._failed_at[rows[0].notification.incident] = now
 
         def write() -> None:
             if decision.hold:

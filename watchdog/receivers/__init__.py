@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from watchdog.ports import Receiver
 from watchdog.receivers import console, slack, webhook
 from watchdog.receivers.base import ReceiverContext, ReceiverType
 
-__all__ = ["RECEIVER_TYPES", "ReceiverContext", "ReceiverType"]
+__all__ = ["RECEIVER_TYPES", "ReceiverContext", "ReceiverType", "console_receiver"]
 
 RECEIVER_TYPES: dict[str, ReceiverType] = {
     "console": ReceiverType(console.ConsoleConfig, console.build),
@@ -13,3 +16,8 @@ RECEIVER_TYPES: dict[str, ReceiverType] = {
     "webhook": ReceiverType(webhook.WebhookConfig, webhook.build),
 }
 """By the ``type`` of a ``[[receivers]]`` table."""
+
+
+def console_receiver(name: str, write: Callable[[str], None]) -> Receiver:
+    """Return a receiver that prints what ``name`` would be told: for dry runs, without any secret."""
+    return console.ConsoleReceiver(name, write)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from watchdog.config import ReceiverConfig
 from watchdog.model import IncidentView, Receipt
 from watchdog.ports import Delivery
@@ -22,9 +24,9 @@ class ConsoleReceiver:
 
     coalesces = True
 
-    def __init__(self, config: ConsoleConfig, context: ReceiverContext) -> None:
-        self.name = config.name
-        self._write = context.write
+    def __init__(self, name: str, write: Callable[[str], None]) -> None:
+        self.name = name
+        self._write = write
 
     def deliver(self, delivery: Delivery) -> Receipt:
         """Print; see ``ports.Receiver``. Never fails."""
@@ -45,7 +47,7 @@ class ConsoleReceiver:
 
 def build(config: ConsoleConfig, context: ReceiverContext) -> ConsoleReceiver:
     """Return the receiver; no secret is needed."""
-    return ConsoleReceiver(config, context)
+    return ConsoleReceiver(config.name, context.write)
 
 
 def full_text(view: IncidentView, now: float, late: str = "") -> str:

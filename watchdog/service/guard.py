@@ -18,7 +18,7 @@ class Guard:
         """Run ``job``; return whether it came to its end."""
         try:
             job()
-        except Exception:  # noqa: BLE001  # the job boundary: everything is logged and counted, nothing is lost
+        except Exception:  # the job boundary: everything is logged and counted, nothing is lost
             self.failures[name] = self.failures.get(name, 0) + 1
             log.exception("job failed", extra={"job_name": name, "failures": self.failures[name]})
             return False

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from watchdog.errors import UsageError
-from watchdog.service.loop import Health
+from watchdog.service.health import Health
 
 LATE_TICKS = 5
 """The service is not healthy when no tick has come to its end for this many periods (and a minute)."""

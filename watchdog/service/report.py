@@ -66,7 +66,7 @@ def _alert(alert: Alert, now: float) -> None:
         word = "unknown: its data is missing"
     else:
         return
-    log.info("alert " + word, extra={"alert": alert.rule, **dict(alert.instance), "text": alert.summary})
+    log.info("alert %s", word, extra={"alert": alert.rule, **dict(alert.instance), "text": alert.summary})
 
 
 def sender(event: SenderEvent) -> None:
@@ -75,4 +75,4 @@ def sender(event: SenderEvent) -> None:
     fields = {"receiver": event.receiver, "rows": len(event.ids), "reason": event.reason, "attempts": event.attempts}
     if event.late_seconds is not None and event.late_seconds > 0:
         fields["late"] = event.late_seconds
-    log.log(level, "delivery " + event.kind, extra=fields)
+    log.log(level, "delivery %s", event.kind.value, extra=fields)

@@ -59,7 +59,7 @@ def test_the_table_has_no_code_that_the_documentation_lacks() -> None:
         (413, "", "content", "http_413", False),
         (408, "", "transient", "http_408", False),
         (410, "channel_is_archived", "permanent", "channel_is_archived", False),
-        (200, "", "transient", "http_200", False),
+        (200, "", "transient", "http_200", True),
         (200, "fatal_error", "transient", "fatal_error", True),
         (200, "internal_error", "transient", "internal_error", True),
         (200, "no_channel", "permanent", "no_channel", False),

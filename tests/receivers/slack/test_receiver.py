@@ -1,3 +1,4 @@
+import json
 import logging
 from typing import Any
 
@@ -5,7 +6,7 @@ import pytest
 
 from watchdog.errors import DeliveryError, DeliveryErrorKind
 from watchdog.model import Reason
-from watchdog.simulated.server import Response
+from watchdog.simulated.server import Request, Response
 from watchdog.simulated.slack import Fault
 
 ID = "C0GPUALERTS"
@@ -313,6 +314,24 @@ def test_a_parent_that_cannot_be_edited_is_not_its_own_successor(bench: Any, mak
     after = receiver.deliver(make.delivery(more(make), receipt=receipt, maybe_sent=True))
     assert after["ts"] != receipt["ts"]
     assert len(bench.slack.workspace.parents()) == 2
+
+
+def test_slack_is_told_to_find_no_names_and_no_links_of_its_own(make: Any, bench: Any, serve: Any) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def handle(request: Request) -> Response:
+        bodies.append(json.loads(request.body))
+        return Response(200, b'{"ok": true, "channel": "C1", "ts": "1.000001"}', "application/json", {})
+
+    receiver = bench.build("slack", base_url=serve(handle))
+    receipt = receiver.deliver(make.delivery())
+    receiver.deliver(make.delivery(more(make), receipt=receipt))
+    post, edit, reply = bodies
+    assert all((body["parse"], body["link_names"]) == ("none", False) for body in bodies)
+    assert all((body["unfurl_links"], body["unfurl_media"]) == (False, False) for body in (post, reply))
+    assert "unfurl_links" not in edit
+    fields = post["attachments"][0]["blocks"][0]["fields"]
+    assert all(field["verbatim"] for field in fields)
 
 
 def test_an_answer_without_an_address_is_permanent(bench: Any, make: Any, serve: Any) -> None:

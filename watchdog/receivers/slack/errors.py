@@ -84,7 +84,8 @@ def from_answer(answer: Answer, where: str) -> DeliveryError:
         return _error(TRANSIENT, where, code or f"http_{status}", wait=wait, ambiguous=status != 503)
     if code and (status == 200 or code in KINDS):
         return _error(kind_of(code), where, code, ambiguous=code in _AMBIGUOUS_CODES)
-    return _error(_kind_of_status(status), where, f"http_{status}")
+    # A page at 200 may come from a proxy after Slack has taken the message.
+    return _error(_kind_of_status(status), where, f"http_{status}", ambiguous=status == 200)
 
 
 def from_exception(error: Exception, where: str) -> DeliveryError:

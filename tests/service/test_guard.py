@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from watchdog.service.guard import Guard
+
+
+def test_a_job_that_raises_is_logged_counted_and_survived(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard()
+
+    def fail() -> None:
+        raise ZeroDivisionError("boom")
+
+    with caplog.at_level(logging.ERROR):
+        assert not guard("tick", fail)
+        assert not guard("tick", fail)
+    assert guard.failures == {"tick": 2}
+    assert caplog.records[0].exc_info is not None
+    assert "job failed" in caplog.text
+
+
+def test_a_job_that_ends_well_is_not_counted() -> None:
+    guard, done = Guard(), []
+    assert guard("tick", lambda: done.append(1))
+    assert (done, guard.failures) == ([1], {})
+
+
+def test_a_stop_goes_through() -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        Guard()("tick", leave)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from watchdog.model import Poll, PollRequest
+from watchdog.service.poller import Poller
+
+
+@dataclass
+class FakeSource:
+    """Answers when told to; counts."""
+
+    name: str
+    provider: str = "fake"
+    step: float = 60.0
+    answer: Poll | Exception | None = None
+    gate: threading.Event = field(default_factory=threading.Event)
+    polls: list[float] = field(default_factory=list)
+    closed: bool = False
+
+    def poll(self, request: PollRequest) -> Poll:
+        self.polls.append(request.now)
+        assert self.gate.wait(10)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer or Poll(source=self.name, started_at=request.now, finished_at=request.now + 1)
+
+    def close(self) -> None:
+        self.closed = True
+        self.gate.set()
+
+
+def request(_: str, now: float) -> PollRequest:
+    return PollRequest(now=now, watched={}, window=60.0)
+
+
+def quick(name: str = "a", **more: object) -> FakeSource:
+    source = FakeSource(name, **more)  # type: ignore[arg-type]
+    source.gate.set()
+    return source
+
+
+def make(*sources: FakeSource, interval: float = 60.0) -> Poller:
+    return Poller({source.name: (source, interval) for source in sources}, clock=lambda: 7.0)
+
+
+def never() -> bool:
+    return False
+
+
+def test_a_source_is_polled_when_it_is_due() -> None:
+    source = quick()
+    poller = make(source)
+    for now in (100.0, 159.9, 160.0):
+        poller.start(now, request)
+        poller.collect(5.0, never)
+    poller.close()
+    assert source.polls == [100.0, 160.0]
+    assert source.closed
+
+
+def test_a_slow_source_delays_no_other_and_is_not_polled_twice_at_a_time() -> None:
+    slow, fast = FakeSource("slow"), quick("fast")
+    poller = make(slow, fast)
+    poller.start(0.0, request)
+    assert [poll.source for poll in poller.collect(0.2, never)] == ["fast"]
+    poller.start(60.0, request)
+    assert [poll.source for poll in poller.collect(0.2, never)] == ["fast"]
+    slow.gate.set()
+    assert [poll.source for poll in poller.collect(5.0, never)] == ["slow"]
+    assert (slow.polls, fast.polls) == ([0.0], [0.0, 60.0])
+    poller.close()
+
+
+def test_a_source_that_asks_for_time_gets_it() -> None:
+    source = quick(answer=Poll(source="a", started_at=0.0, finished_at=1.0, error="429", retry_after=300.0))
+    poller = make(source)
+    for now in (0.0, 60.0, 300.9, 301.0):
+        poller.start(now, request)
+        poller.collect(5.0, never)
+    poller.close()
+    assert source.polls == [0.0, 301.0]
+
+
+def test_a_bug_in_a_source_is_a_failed_poll(caplog: pytest.LogCaptureFixture) -> None:
+    poller = make(quick(answer=KeyError("x")))
+    poller.start(3.0, request)
+    with caplog.at_level(logging.ERROR):
+        (poll,) = poller.collect(5.0, never)
+    poller.close()
+    assert (poll.error, poll.up, poll.started_at, poll.finished_at) == ("internal error: KeyError", False, 3.0, 7.0)
+    assert "poll failed unexpectedly" in caplog.text
+
+
+def test_waiting_ends_when_the_service_stops() -> None:
+    slow = FakeSource("slow")
+    poller = make(slow)
+    poller.start(0.0, request)
+    assert poller.collect(3600.0, lambda: True) == []
+    poller.close()
+
+
+def test_no_sources_is_no_error() -> None:
+    poller = make()
+    poller.start(0.0, request)
+    assert poller.collect(0.0, never) == []
+    poller.close()

@@ -1,0 +1,18 @@
+"""What the health endpoints tell of the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Health:
+    """What the health endpoints tell; written by the loop, read by the HTTP server."""
+
+    last_tick: float | None = None
+    """Monotonic seconds of the last tick that came to its end."""
+    last_commit_failed: str = ""
+    missed_ticks: int = 0
+    jobs: int = 0
+    firing: int = 0
+    sources_down: tuple[str, ...] = ()
