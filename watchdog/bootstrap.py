@@ -6,7 +6,8 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from watchdog.errors import UsageError
 from watchdog.model import Snapshot
 from watchdog.ports import Clock, Receiver, Secrets, Source
 from watchdog.receivers import RECEIVER_TYPES, ReceiverContext
-from watchdog.rules import load
+from watchdog.rules import load, schema
 from watchdog.rules.model import Ruleset
 from watchdog.service import report
 from watchdog.service.guard import Guard
@@ -27,7 +28,7 @@ from watchdog.service.loop import Loop, Maintenance
 from watchdog.service.poller import Poller
 from watchdog.settings import Settings
 from watchdog.sources import SOURCE_TYPES, BuildContext
-from watchdog.store import SqlStore, lease_for
+from watchdog.store import SqlStore, lease_for, store_exists
 
 log = logging.getLogger("watchdog")
 
@@ -92,9 +93,25 @@ def build_receiver(config: ReceiverConfig, env: Environment) -> Receiver:
     return RECEIVER_TYPES[config.type].build(config, context)
 
 
+def stored(settings: Settings) -> Snapshot:
+    """Return what the store holds, without making one where there is none."""
+    if not store_exists(settings.store):
+        return Snapshot()
+    with open_store(settings) as store:
+        return store.load()
+
+
 def open_store(settings: Settings) -> SqlStore:
     """Return the store that WATCHDOG_STORE names; it is opened at its first use."""
     return SqlStore(settings.store)
+
+
+def rules_schema() -> dict[str, object]:
+    """Return the JSON Schema of a rules file."""
+    return schema(
+        {name: kind.config for name, kind in SOURCE_TYPES.items()},
+        {name: kind.config for name, kind in RECEIVER_TYPES.items()},
+    )
 
 
 def build_program(ruleset: Ruleset, sources: Mapping[str, Source]) -> Program:
@@ -109,6 +126,19 @@ def build_program(ruleset: Ruleset, sources: Mapping[str, Source]) -> Program:
 def build_engine(program: Program, snapshot: Snapshot, env: Environment) -> Engine:
     """Return an engine that goes on where ``snapshot`` ended."""
     return Engine(program, snapshot, env.clock())
+
+
+@contextmanager
+def held_store(settings: Settings) -> Iterator[SqlStore]:
+    """Open the store as its one writer. Raises UsageError while another instance holds it."""
+    lease = lease_for(settings.store)
+    if not lease.try_acquire():
+        raise UsageError("a running watchdog holds the store; stop it, or name another store in WATCHDOG_STORE")
+    try:
+        with open_store(settings) as store:
+            yield store
+    finally:
+        lease.release()
 
 
 class Service:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from watchdog.bootstrap import Environment, build_engine, build_program, build_receivers, build_sources, open_store
+from watchdog.bootstrap import (
+    Environment,
+    build_engine,
+    build_program,
+    build_receivers,
+    build_sources,
+    held_store,
+    stored,
+)
 from watchdog.cli import common
-from watchdog.delivery import Sender, drain
+from watchdog.delivery import Sender, SenderDelivery, drain
 from watchdog.engine.engine import Engine, TickResult
-from watchdog.errors import UsageError
 from watchdog.model import Poll, Snapshot
 from watchdog.ports import Source
 from watchdog.receivers import console_receiver
@@ -36,7 +41,7 @@ def handle(arguments: argparse.Namespace) -> int:
 
 def real_run(ruleset: Ruleset, env: Environment) -> int:
     """Poll, evaluate, commit, deliver."""
-    with open_store(env) as store:
+    with held_store(env.settings) as store:
         sources = build_sources(ruleset, env)
         receivers = build_receivers(ruleset, env)
         engine, result, polls = tick(ruleset, sources, store.load(), env)
@@ -50,10 +55,21 @@ def real_run(ruleset: Ruleset, env: Environment) -> int:
 def dry_run(ruleset: Ruleset, env: Environment) -> int:
     """Poll and evaluate on top of the stored state; print what would be sent, change nothing."""
     sources = build_sources(ruleset, env)
-    engine, result, polls = tick(ruleset, sources, stored(env), env)
+    engine, result, polls = tick(ruleset, sources, stored(env.settings), env)
     report.tick(result, polls, engine)
-    print(f"{len(result.notifications)} message(s) would be sent")
-    show(result, env)
+    count = len(result.notifications)
+    print(f"{count} message{'s' if count != 1 else ''} would be sent")
+    for row in result.notifications:
+        delivery = SenderDelivery(
+            notifications=(row,),
+            current=row.view,
+            receipt=None,
+            now=env.clock(),
+            plain=False,
+            maybe_sent=False,
+            keeper=lambda _: None,
+        )
+        console_receiver(row.receiver, print).deliver(delivery)
     return 0 if all(poll.up for poll in polls) else 1
 
 

@@ -2,6 +2,6 @@
 
 from watchdog.store.lease import Lease, lease_for
 from watchdog.store.outbox import LogEntry
-from watchdog.store.sql import SqlStore
+from watchdog.store.sql import SqlStore, store_exists
 
-__all__ = ["Lease", "LogEntry", "SqlStore", "lease_for"]
+__all__ = ["Lease", "LogEntry", "SqlStore", "lease_for", "store_exists"]

@@ -98,6 +98,12 @@ class SqlStore(outbox.SqlOutbox):
             return _read(connection, incidents, INCIDENT)
 
 
+def store_exists(url: str) -> bool:
+    """Whether there is a store to read; False for one in memory. Raises StoreError for an unusable URL."""
+    file = dialect.file_of(dialect.parse(url))
+    return file is not None and file.exists()
+
+
 def _open_or_since(ended: Any, since: float) -> Any:
     return or_(ended.is_(None), ended >= since)
 

@@ -21,7 +21,7 @@ FAULTS = [
 ]
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """The process died at the moment that it wrote a receipt, just after writing it."""
 
 
@@ -35,7 +35,7 @@ def walk(bench: Any, make: Any, seed: int) -> None:
     def keep(receipt: Any) -> None:
         kept["receipt"] = dict(receipt)
         if chance.random() < 0.2:
-            raise Killed
+            raise KilledError
 
     position, maybe_sent = 0, False
     receiver = bench.build("slack", channel=ID)
@@ -50,10 +50,11 @@ def walk(bench: Any, make: Any, seed: int) -> None:
             kept["receipt"] = receiver.deliver(delivery)
             position, maybe_sent = position + len(batch), False
         except DeliveryError as error:
-            assert error.kind is DeliveryErrorKind.TRANSIENT
+            if error.kind is not DeliveryErrorKind.TRANSIENT:
+                raise
             maybe_sent = maybe_sent or error.ambiguous
             bench.clock.now += error.retry_after or 2.0
-        except Killed:
+        except KilledError:
             maybe_sent = True
             receiver = bench.build("slack", channel=ID)
 

@@ -1,0 +1,19 @@
+"""The HTTP edge of all sources."""
+
+from __future__ import annotations
+
+from watchdog.sources.http.answer import Answer, Refused, json_or_raise, kind_of, refusal
+from watchdog.sources.http.edge import Call, Credential, HttpEdge, Site, segment
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Credential",
+    "HttpEdge",
+    "Refused",
+    "Site",
+    "json_or_raise",
+    "kind_of",
+    "refusal",
+    "segment",
+]
