@@ -123,7 +123,7 @@ def test_one_stale_gpu_keeps_a_rule_over_all_gpus_from_firing(make_world: Callab
     all_idle = rules(replace_expr="max by (source, job) (gpu_utilization) < 0.05")
     world = make_world(all_idle)
     world.run(3, g0=0.0, g1=0.9)
-    assert world.run(20, g0=0.0) == []
+    assert world.run(12, g0=0.0) == [], "as long as the history (15 min here) knows of the eighth"
     assert world.engine.last.doubts
 
 

@@ -29,6 +29,11 @@ class CompiledRule:
         return self.query.metrics | (self.clear.metrics if self.clear else frozenset())
 
     @property
+    def required(self) -> frozenset[str]:
+        """The metrics without which the expression cannot hold: while one is missing, nothing is clear."""
+        return self.query.required
+
+    @property
     def reads_resources(self) -> bool:
         """Whether the rule is about what a job does, which only a running job does."""
         return bool(self.metrics & RESOURCE_METRICS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from operator import ge
-from typing import Any
+from operator import itemgetter
+from typing import Any, cast
 
 from watchdog.sources.base.numbers import Reason, number, within
 from watchdog.sources.base.times import Stamps
@@ -13,9 +13,12 @@ from watchdog.sources.base.times import Stamps
 Series = tuple[Sequence[float], Sequence[float]]
 """Times (ascending, each once) and values, of equal length."""
 
+_Axis = tuple[list[float], list[int] | None]
+
 EMPTY: Series = ((), ())
 FUTURE_SLACK = 300.0
 """Seconds by which a provider's clock may be ahead of ours."""
+_VALUE, _TIMESTAMP = itemgetter("value"), itemgetter("timestamp")
 _NUMBERS = frozenset({float, int})
 
 
@@ -28,6 +31,7 @@ class PointReader:
 
     def __init__(self, parse: Callable[[object], float | None], oldest: float, newest: float) -> None:
         self._stamps = Stamps(parse)
+        self._axes: dict[tuple[Any, ...], _Axis] = {}
         self._oldest = oldest
         self._newest = newest
         self.dropped: dict[str, int] = {}
@@ -43,21 +47,34 @@ class PointReader:
         """
         if not raw:
             return EMPTY
-        stamps = self._stamps
         try:
-            values = [point["value"] for point in raw]
-            times = [stamps[point["timestamp"]] for point in raw]
+            values = list(map(_VALUE, raw))
+            stamps = tuple(map(_TIMESTAMP, raw))
+            axis = self._axes.get(stamps) or self._new_axis(stamps)
             if (
-                set(map(type, values)) <= _NUMBERS
-                and None not in times
+                axis is not None
+                and _NUMBERS.issuperset(map(type, values))
                 and 0 <= min(values) <= max(values) <= most
-                and self._oldest <= min(times) <= max(times) <= self._newest  # type: ignore[type-var]
                 and math.isfinite(sum(values))
             ):
-                return _in_order(times, values)  # type: ignore[arg-type]
+                times, order = axis
+                return times, list(map(float, values if order is None else [values[index] for index in order]))
         except (KeyError, TypeError, OverflowError):
             pass  # something is not as it should be: look at each point by itself
-        return _in_order(*self._carefully(raw, most))
+        return self._carefully(raw, most)
+
+    def _new_axis(self, stamps: tuple[Any, ...]) -> _Axis | None:
+        """Keep and return the times that series of a reply share, with the order in which to take the points.
+
+        The order is None where they are in order. None if one of the times cannot be believed.
+        """
+        times = [self._stamps[stamp] for stamp in stamps]
+        if not all(time is not None and self._oldest <= time <= self._newest for time in times):
+            return None
+        last = {time: index for index, time in enumerate(cast("list[float]", times))}
+        ordered = sorted(last)
+        found = self._axes[stamps] = (ordered, None if ordered == times else [last[time] for time in ordered])
+        return found
 
     def ratios(self, series: Series, limit: float, most: float) -> Series:
         """Return ``series / limit``, without the points whose ratio is above ``most``."""
@@ -69,17 +86,16 @@ class PointReader:
         self.drop(Reason.UNIT, len(ratios) - len(kept))
         return [time for time, _ in kept], [ratio for _, ratio in kept]
 
-    def _carefully(self, raw: Iterable[object], most: float) -> tuple[list[float], list[float]]:
-        times: list[float] = []
-        values: list[float] = []
+    def _carefully(self, raw: Iterable[object], most: float) -> Series:
+        kept: dict[float, float] = {}
         for point in raw:
             found = self._point(point, most)
             if isinstance(found, Reason):
                 self.drop(found)
             else:
-                times.append(found[0])
-                values.append(found[1])
-        return times, values
+                kept[found[0]] = found[1]
+        times = sorted(kept)
+        return times, [kept[time] for time in times]
 
     def _point(self, point: object, most: float) -> tuple[float, float] | Reason:
         if not isinstance(point, dict):
@@ -94,10 +110,3 @@ class PointReader:
         if time > self._newest:
             return Reason.FUTURE
         return Reason.OLD if time < self._oldest else within(value, most) or (time, value)
-
-
-def _in_order(times: list[float], values: Sequence[float]) -> Series:
-    if any(map(ge, times, times[1:])):
-        pairs = sorted(dict(zip(times, values, strict=True)).items())
-        times, values = [time for time, _ in pairs], [value for _, value in pairs]
-    return times, list(map(float, values))

@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,7 +25,7 @@ class _Carrier:
     def __init__(self) -> None:
         self.error: BaseException | None = None
 
-    def __enter__(self) -> _Carrier:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -35,33 +35,43 @@ class _Carrier:
         return True
 
 
-def run_all(
-    read: Callable[[T], R], items: Sequence[T], threads: int, stopped: threading.Event
-) -> list[R | None]:
+class _Round(Generic[T, R]):
+    """The items of one call of ``run_all``, and what became of them."""
+
+    def __init__(self, read: Callable[[T], R], items: Sequence[T], stopped: threading.Event) -> None:
+        self._read = read
+        self._waiting = deque(enumerate(items))
+        self._stopped = stopped
+        self.results: list[R | None] = [None] * len(items)
+        self.finished = threading.Semaphore(0)
+        self.carrier = _Carrier()
+
+    def work(self) -> None:
+        """Read items until there are no more: the body of each thread."""
+        while not self._stopped.is_set():
+            try:
+                index, item = self._waiting.popleft()
+            except IndexError:
+                break
+            with self.carrier:
+                self.results[index] = self._read(item)
+        self.finished.release()
+
+
+def run_all(read: Callable[[T], R], items: Sequence[T], threads: int, stopped: threading.Event) -> list[R | None]:
     """Return ``read(item)`` of each item, in order, from at most ``threads`` threads.
 
     None stands for an item that was not read because ``stopped`` was set; a read under way is then left
     to its own end. Raises what ``read`` raised, after the other items are done.
     """
-    waiting = deque(enumerate(items))
-    results: list[R | None] = [None] * len(items)
-    finished = threading.Semaphore(0)
-    carrier = _Carrier()
-
-    def work() -> None:
-        while waiting and not stopped.is_set():
-            with carrier:
-                index, item = waiting.popleft()
-                results[index] = read(item)
-        finished.release()
-
+    work = _Round(read, items, stopped)
     count = min(threads, len(items))
     for number in range(count):
-        threading.Thread(target=work, name=f"read-{number}", daemon=True).start()
+        threading.Thread(target=work.work, name=f"read-{number}", daemon=True).start()
     for _ in range(count):
-        while not finished.acquire(timeout=_SLICE):
+        while not work.finished.acquire(timeout=_SLICE):
             if stopped.is_set():
-                return list(results)
-    if carrier.error is not None:
-        raise carrier.error
-    return results
+                return list(work.results)
+    if work.carrier.error is not None:
+        raise work.carrier.error
+    return work.results

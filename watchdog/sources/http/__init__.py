@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from watchdog.sources.http.answer import Answer, Refused, json_or_raise, kind_of, refusal
+from watchdog.sources.http.answer import Answer, RefusedError, json_or_raise, kind_of, refusal
 from watchdog.sources.http.edge import Call, Credential, HttpEdge, Site, segment
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "Call",
     "Credential",
     "HttpEdge",
-    "Refused",
+    "RefusedError",
     "Site",
     "json_or_raise",
     "kind_of",

@@ -20,12 +20,10 @@ _QUOTED = 200
 """Characters of a provider's own words that an error may hold."""
 
 
-class Refused(SourceError):
+class RefusedError(SourceError):
     """An HTTP status other than 2xx."""
 
-    def __init__(
-        self, kind: SourceErrorKind, message: str, *, status: int, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, kind: SourceErrorKind, message: str, *, status: int, retry_after: float | None = None) -> None:
         super().__init__(kind, message, retry_after=retry_after)
         self.status = status
 
@@ -136,7 +134,7 @@ _REMEDY = {
 }
 
 
-def refusal(answer: Answer, said: object = None) -> Refused:
+def refusal(answer: Answer, said: object = None) -> RefusedError:
     """Return the error of an answer that is not 2xx; ``said`` are the provider's own words."""
     kind = kind_of(answer.status)
     if 300 <= answer.status < 400:
@@ -145,7 +143,7 @@ def refusal(answer: Answer, said: object = None) -> Refused:
         remedy = _REMEDY.get(kind, "")
     parts = [f"{answer.endpoint}: HTTP {answer.status}", remedy, answer.quote(said)]
     text = "; ".join(part for part in parts if part)
-    return Refused(kind, text, status=answer.status, retry_after=answer.retry_after())
+    return RefusedError(kind, text, status=answer.status, retry_after=answer.retry_after())
 
 
 def json_or_raise(answer: Answer) -> Any:
