@@ -38,6 +38,10 @@ class StringTable:
             self._strings.append(text)
         return found
 
+    def find(self, text: str) -> int | None:
+        """Return the number of ``text`` if it has one; looking never makes the table grow."""
+        return self._codes.get(text)
+
     def text(self, code: int) -> str:
         """Return the string with this number."""
         return self._strings[code]

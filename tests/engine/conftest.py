@@ -108,7 +108,12 @@ class World:
         self.engine = self._start()
 
     def reading(
-        self, gpus: Mapping[str, float | None], *, minutes: int = 1, metric: str = "gpu_utilization", job: Job | None = None
+        self,
+        gpus: Mapping[str, float | None],
+        *,
+        minutes: int = 1,
+        metric: str = "gpu_utilization",
+        job: Job | None = None,
     ) -> JobReading:
         """A reading with the last ``minutes`` samples up to now, the same value in each."""
         points = [

@@ -89,7 +89,7 @@ class Knowledge:
             scope = METRICS[name].scope
             if not self._newest(name, scope, labels).size:
                 others = self._newest(name, scope, whole)
-                return bool(others.size) and self._now - float(others.max()) <= limit
+                return bool(others.size) and self._now - float(others.max()) < limit
         return False
 
     def _source_doubt(self, rule: CompiledRule, labels: Mapping[str, str]) -> Unknown | None:
@@ -148,7 +148,7 @@ class Knowledge:
         self, name: str, scope: Scope, newest: np.ndarray, record: JobRecord | None, labels: Mapping[str, str]
     ) -> str | None:
         limit = self._sources.stale_after(labels.get("source"))
-        fresh = int(np.count_nonzero(self._now - newest <= limit))
+        fresh = int(np.count_nonzero(self._now - newest < limit))  # strictly: at the limit a selector takes it no more
         if fresh == 0 and newest.size:
             return f"{name} has had no new sample for {self._now - float(newest.max()):.0f} s"
         if fresh == 0:

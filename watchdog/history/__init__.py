@@ -1,5 +1,6 @@
-"""The samples of the longest window, in columns."""
+"""The samples of the longest window, in columns; memory is bounded by the retention."""
 
-from watchdog.history.history import History, HistoryStats, IngestReport, OwnRow, SeriesPoints
+from watchdog.history.batch import HistoryStats, IngestReport, OwnRow, SeriesPoints
+from watchdog.history.history import FUTURE_TOLERANCE, History
 
-__all__ = ["History", "HistoryStats", "IngestReport", "OwnRow", "SeriesPoints"]
+__all__ = ["FUTURE_TOLERANCE", "History", "HistoryStats", "IngestReport", "OwnRow", "SeriesPoints"]

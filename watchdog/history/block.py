@@ -1,216 +1,174 @@
-"""The samples of the series of one metric and one step, in two time-major matrices.
-
-``times[row, column]`` and ``values[row, column]``: one column per series, NaN time where a row holds no
-sample of a series. Rows are ordered by slot (``floor(time / step)``); a slot has more than one row only
-where some series has several samples in it, which then ascend. True times are kept, so a window is exact:
-its rows are found by slot, and only its first and last slot need a look at the times.
-"""
+"""The series of one metric that share a step: their labels, their samples, and which jobs they belong to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from watchdog.labels import Index
-from watchdog.promql.storage import Floats, Window
+from watchdog.history.matrix import NEVER, Matrix
+from watchdog.history.read import Columns, scan
+from watchdog.labels import METRIC_NAME, Codes, Index, StringTable
+from watchdog.model import Labels
 
-_FIRST_ROWS = 16
-_FIRST_COLUMNS = 8
+SeriesKey = tuple[str, Labels]
+"""Metric and the labels beside the base: the identity of a series of an owner."""
+Place = tuple[str, str]
+"""The ``source`` and ``job`` labels of a series; empty where it has none."""
 
-Slots = npt.NDArray[np.int64]
+
+@dataclass(slots=True, eq=False)
+class Owner:
+    """The job, project or source that a set of series belongs to."""
+
+    key: tuple[str, ...]
+    base: Labels
+    series: dict[SeriesKey, Series] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Series:
+    """Where one series lies. ``column`` changes when others are removed."""
+
+    owner: Owner
+    key: SeriesKey
+    place: Place
+    block: Block
+    column: int
 
 
 class Block:
-    """A growing matrix of samples. Columns are handed out and taken back; rows come and go with time."""
+    """Columns of labels beside the columns of a matrix. A label column is made when a series first has it."""
 
-    def __init__(self, step: float) -> None:
-        self.step = step
-        self.width = 0
-        """Columns in use or free; every column number is below it."""
-        self._times = np.full((_FIRST_ROWS, _FIRST_COLUMNS), np.nan)
-        self._values = np.full((_FIRST_ROWS, _FIRST_COLUMNS), np.nan)
-        self._slots: Slots = np.zeros(_FIRST_ROWS, dtype=np.int64)
-        self._begin = 0
-        self._end = 0
-        self._free: list[int] = []
-        self._newest = np.full(_FIRST_COLUMNS, -np.inf)
+    def __init__(self, metric: str, step: float, table: StringTable) -> None:
+        self.metric = metric
+        self.matrix = Matrix(step)
+        self.members: list[Series] = []
+        """By column."""
+        self._places: dict[Place, set[Series]] = {}
+        self._table = table
+        self._codes: dict[str, Codes] = {}
+        self._width = 0
+        """Length of every label column: the matrix's room for series."""
 
     @property
-    def rows(self) -> int:
-        """Rows in use."""
-        return self._end - self._begin
+    def label_columns(self) -> dict[str, Codes]:
+        """The codes of each label by its name: live views."""
+        return {name: codes[: self.matrix.count] for name, codes in self._codes.items()}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the buffers."""
-        return self._times.nbytes + self._values.nbytes
+        """Bytes of all arrays."""
+        return self.matrix.nbytes + sum(codes.nbytes for codes in self._codes.values())
 
-    @property
-    def newest(self) -> Floats:
-        """Time of the newest sample by column; minus infinity where there is none."""
-        return self._newest[: self.width]
+    def codes(self, name: str) -> Codes | None:
+        """Return the codes of one label (a live view); None where no series ever had it."""
+        found = self._codes.get(name)
+        return None if found is None else found[: self.matrix.count]
 
-    def add_column(self) -> int:
-        """Return the number of a column without samples."""
-        if self._free:
-            return self._free.pop()
-        if self.width == self._times.shape[1]:
-            self._widen(2 * self.width)
-        self.width += 1
-        return self.width - 1
+    def add(self, owner: Owner, key: SeriesKey) -> Series:
+        """Make a series without samples."""
+        labels = {**dict(owner.base), **dict(key[1]), METRIC_NAME: self.metric}
+        place = (labels.get("source", ""), labels.get("job", ""))
+        series = Series(owner, key, place, self, self.matrix.add_column())
+        self.members.append(series)
+        self._places.setdefault(place, set()).add(series)
+        self._fit()
+        for codes in self._codes.values():
+            codes[series.column] = 0
+        self.set_labels(series.column, labels)
+        return series
 
-    def drop_columns(self, columns: Sequence[int]) -> None:
-        """Forget the samples of these columns and let others have them."""
-        self._times[:, list(columns)] = np.nan
-        self._newest[list(columns)] = -np.inf
-        self._free.extend(columns)
+    def set_labels(self, column: int, labels: Mapping[str, str]) -> None:
+        """Set labels of one series; an empty value takes one away."""
+        for name, value in labels.items():
+            codes = self._codes.get(name)
+            if codes is None:
+                codes = self._codes[name] = np.zeros(self._width, dtype=np.int32)
+            codes[column] = self._table.code(value)
 
-    def write(self, columns: Index, times: Floats, values: Floats) -> tuple[int, int]:
-        """Write samples; return how many were new and how many revised one of the same time.
+    def remove(self, columns: Index) -> list[Series]:
+        """Remove series (ascending columns) and return them."""
+        removed = [self.members[column] for column in columns.tolist()]
+        for series in removed:
+            there = self._places[series.place]
+            there.discard(series)
+            if not there:
+                del self._places[series.place]
+        to, came_from = self.matrix.remove_columns(columns)
+        for codes in self._codes.values():
+            codes[to] = codes[came_from]
+        self._fit()
+        for column, source in zip(to.tolist(), came_from.tolist(), strict=True):
+            self.members[column] = self.members[source]
+            self.members[column].column = column
+        del self.members[self.matrix.count :]
+        return removed
 
-        No two of them may have the same column and time.
+    def at(self, place: Place) -> Index:
+        """Return the columns of one job's series, ascending."""
+        there = self._places.get(place, ())
+        return np.sort(np.fromiter((series.column for series in there), np.intp, len(there)))
+
+    def compatible(self, labels: Mapping[str, str]) -> Columns:
+        """Return the columns of the series that agree with ``labels`` in every label that both have."""
+        columns: Columns = slice(0, self.matrix.count)
+        if "source" in labels and "job" in labels:
+            places = {(source, job) for source in (labels["source"], "") for job in (labels["job"], "")}
+            columns = np.concatenate([self.at(place) for place in places])
+        agrees = np.ones(self.matrix.count, dtype=np.bool_)[columns]
+        for name, value in labels.items():
+            codes = self._codes.get(name)
+            if codes is not None and value:
+                mine, code = codes[: self.matrix.count][columns], self._table.find(value)
+                agrees &= (mine == 0) | (mine == (-1 if code is None else code))
+        return np.arange(self.matrix.count)[columns][agrees]
+
+    def newest(self, columns: Columns) -> float:
+        """Return the time of the newest sample of some series; ``NEVER`` without one."""
+        return float(self.matrix.newest[columns].max(initial=NEVER))
+
+    def newest_at(self, place: Place) -> float:
+        """Return the time of the newest sample of one job; ``NEVER`` without one."""
+        newest = self.matrix.newest
+        return max((float(newest[series.column]) for series in self._places.get(place, ())), default=NEVER)
+
+    def without_samples(self) -> Index:
+        """Return the columns of the series that have no sample."""
+        return np.flatnonzero(self.matrix.newest == NEVER)
+
+    def trim(self, oldest: float, newest: float) -> Index:
+        """Drop the slots before that of ``oldest`` and after that of ``newest``.
+
+        Returns the columns of the series that have no sample left.
         """
-        order = np.lexsort((columns, times))
-        columns, times, values = columns[order], times[order], values[order]
-        slots = np.floor(times / self.step).astype(np.int64)
-        rows = self._rows_for(slots)
-        here = self._times[rows, columns]
-        same = here == times
-        hole = np.isnan(here) & ~_repeats(rows, columns)
-        put = same | hole
-        self._times[rows[put], columns[put]] = times[put]
-        self._values[rows[put], columns[put]] = values[put]
-        new, revised = int(np.count_nonzero(hole)), int(np.count_nonzero(same))
-        for index in np.flatnonzero(~put):
-            added = self._squeeze_in(int(slots[index]), int(columns[index]), float(times[index]), float(values[index]))
-            new, revised = new + added, revised + 1 - added
-        np.maximum.at(self._newest, columns, times)
-        return new, revised
+        matrix = self.matrix
+        low, high = np.floor(np.array([oldest, newest]) / matrix.step)
+        first = int(np.searchsorted(matrix.slots, low, side="left"))
+        last = int(np.searchsorted(matrix.slots, high, side="right"))
+        if first == 0 and last == len(matrix.slots):
+            return np.empty(0, dtype=np.intp)
+        matrix.keep_rows(first, max(first, last))
+        ahead = np.flatnonzero(np.floor(matrix.newest / matrix.step) > high)
+        if len(ahead):
+            times, values = scan(matrix, ahead, -np.inf, np.inf)
+            matrix.newest[ahead] = np.where(np.isnan(times), NEVER, times)
+            matrix.newest_values[ahead] = values
+        return np.flatnonzero((matrix.newest == NEVER) | (np.floor(matrix.newest / matrix.step) < low))
 
-    def window(self, after: float, until: float, columns: Index | None) -> Window:
-        """Return the samples with ``after < t <= until`` of these columns (None: all)."""
-        low, high = self._span(after, until)
-        picked: slice | Index = slice(0, self.width) if columns is None else columns
-        times, values = self._times[low:high, picked], self._values[low:high, picked]
-        if low < high:
-            times = self._trim_edges(times, low, high, after, until)
-        complete = not bool(np.isnan(times).any())
-        return Window(times, values, complete)
+    def recode(self, table: StringTable, numbers: Codes) -> None:
+        """Change to another table; ``numbers`` gives the new number of every old one."""
+        self._table = table
+        self._codes = {name: numbers[codes] for name, codes in self._codes.items()}
 
-    def latest(self, after: float, until: float, columns: Index | None) -> tuple[Floats, Floats]:
-        """Return ``(times, values)`` of the newest sample with ``after < t <= until``; NaN time if none."""
-        picked = np.arange(self.width) if columns is None else columns
-        found_times, found_values = np.full(len(picked), np.nan), np.full(len(picked), np.nan)
-        low, high = self._span(after, until)
-        missing = np.arange(len(picked))
-        for row in range(high - 1, low - 1, -1):
-            if not len(missing):
-                break
-            times = self._times[row, picked[missing]]
-            hit = (times > after) & (times <= until)
-            found_times[missing[hit]] = times[hit]
-            found_values[missing[hit]] = self._values[row, picked[missing[hit]]]
-            missing = missing[~hit]
-        return found_times, found_values
-
-    def drop_before(self, time: float) -> Index:
-        """Drop rows whose samples are all older than ``time``; return the columns left without any sample."""
-        slot = int(np.floor(time / self.step))
-        keep = int(np.searchsorted(self._slots[self._begin : self._end], slot, side="left"))
-        self._begin += keep
-        if self._begin > len(self._slots) // 2:
-            self._move_to_front(len(self._slots))
-        return np.flatnonzero(np.isfinite(self.newest) & (self.newest < time))
-
-    # --- rows -------------------------------------------------------------------------------------
-
-    def _span(self, after: float, until: float) -> tuple[int, int]:
-        slots = self._slots[self._begin : self._end]
-        low = 0 if after == -np.inf else int(np.searchsorted(slots, np.floor(after / self.step), side="left"))
-        high = len(slots) if until == np.inf else int(np.searchsorted(slots, np.floor(until / self.step), side="right"))
-        return self._begin + low, self._begin + max(low, high)
-
-    def _trim_edges(self, times: Floats, low: int, high: int, after: float, until: float) -> Floats:
-        """Make holes of samples in the first and last slot that lie outside the window."""
-        slots = self._slots[low:high]
-        first, last = slots[0], slots[-1]
-        edges = np.flatnonzero((slots == first) | (slots == last))
-        outside = (times[edges] <= after) | (times[edges] > until)
-        if not outside.any():
-            return times
-        trimmed = times.copy()
-        trimmed[edges] = np.where(outside, np.nan, times[edges])
-        return trimmed
-
-    def _rows_for(self, slots: Slots) -> Index:
-        """Return the first row of each slot, making rows that are not there. ``slots`` ascend."""
-        needed = np.unique(slots)
-        present = np.isin(needed, self._slots[self._begin : self._end], assume_unique=False)
-        for slot in needed[~present]:
-            at = self._begin + int(np.searchsorted(self._slots[self._begin : self._end], slot, side="left"))
-            self._insert_row(at, int(slot))
-        return self._begin + np.searchsorted(self._slots[self._begin : self._end], slots, side="left")
-
-    def _insert_row(self, at: int, slot: int) -> None:
-        if self._end == len(self._slots):
-            at -= self._make_room()
-        if at < self._end:
-            for matrix in (self._times, self._values, self._slots):
-                matrix[at + 1 : self._end + 1] = matrix[at : self._end].copy()
-        self._times[at, :] = np.nan
-        self._slots[at] = slot
-        self._end += 1
-
-    def _make_room(self) -> int:
-        """Make room for at least one more row at the end; return by how much rows moved to the front."""
-        shift = self._begin
-        self._move_to_front(len(self._slots) if self.rows < len(self._slots) // 2 else 2 * len(self._slots))
-        return shift
-
-    def _move_to_front(self, rows: int) -> None:
-        used = slice(self._begin, self._end)
-        count = self.rows
-        times = np.full((rows, self._times.shape[1]), np.nan)
-        values = np.full((rows, self._times.shape[1]), np.nan)
-        slots = np.zeros(rows, dtype=np.int64)
-        times[:count], values[:count], slots[:count] = self._times[used], self._values[used], self._slots[used]
-        self._times, self._values, self._slots = times, values, slots
-        self._begin, self._end = 0, count
-
-    def _widen(self, columns: int) -> None:
-        shape = (self._times.shape[0], columns)
-        times, values, newest = np.full(shape, np.nan), np.full(shape, np.nan), np.full(columns, -np.inf)
-        times[:, : self.width] = self._times[:, : self.width]
-        values[:, : self.width] = self._values[:, : self.width]
-        newest[: self.width] = self._newest[: self.width]
-        self._times, self._values, self._newest = times, values, newest
-
-    def _squeeze_in(self, slot: int, column: int, time: float, value: float) -> int:
-        """Put a sample into a slot that already holds others of its series; return 1 if it is new, else 0."""
-        slots = self._slots[self._begin : self._end]
-        low = self._begin + int(np.searchsorted(slots, slot, side="left"))
-        high = self._begin + int(np.searchsorted(slots, slot, side="right"))
-        held = {
-            float(t): float(v)
-            for t, v in zip(self._times[low:high, column], self._values[low:high, column], strict=True)
-            if not np.isnan(t)
-        }
-        new = int(time not in held)
-        held[time] = value
-        while high - low < len(held):
-            before = self._begin
-            self._insert_row(high, slot)
-            low, high = low - before + self._begin, high - before + self._begin + 1
-        for row, (t, v) in enumerate(sorted(held.items()), start=low):
-            self._times[row, column], self._values[row, column] = t, v
-        return new
-
-
-def _repeats(rows: Index, columns: Index) -> npt.NDArray[np.bool_]:
-    """Mark entries whose cell an earlier entry has too."""
-    key = rows.astype(np.int64) * (int(columns.max(initial=0)) + 1) + columns
-    first = np.zeros(len(key), dtype=np.bool_)
-    first[np.unique(key, return_index=True)[1]] = True
-    return ~first
+    def _fit(self) -> None:
+        """Keep the label columns as long as the matrix has room for."""
+        width = self.matrix.capacity[1]
+        if width != self._width:
+            for name, codes in self._codes.items():
+                fitted = np.zeros(width, dtype=np.int32)
+                kept = min(width, len(codes))
+                fitted[:kept] = codes[:kept]
+                self._codes[name] = fitted
+            self._width = width

@@ -1,309 +1,223 @@
-"""The samples of the longest window, by series; implements ``promql.storage.Storage``.
-
-A series is known by its metric, by what identifies its owner (source and job, or source and project, or
-source) and by its own labels (node, gpu, status). The other labels describe the owner and may change.
-"""
+"""The in-memory store of samples that rules are evaluated on."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Self
 
 import numpy as np
 
-from watchdog.history.block import Block
-from watchdog.labels import METRIC_NAME, Index, LabelColumns, StringTable
-from watchdog.model import Labels, Points
-from watchdog.promql.storage import Floats, Matcher, MatchOp, Window
+from watchdog.history.batch import HistoryStats, IngestReport, OwnRow, SeriesPoints
+from watchdog.history.block import Block, Owner, Series, SeriesKey
+from watchdog.history.intake import acceptable, flat_points, flat_values
+from watchdog.history.matching import Matching
+from watchdog.history.matrix import NEVER
+from watchdog.history.owners import Owners
+from watchdog.history.selection import BlockSelection
+from watchdog.history.write import Samples, write
+from watchdog.labels import METRIC_NAME, Index, StringTable
+from watchdog.model import Labels, Points, labels_of
+from watchdog.promql.storage import Matcher, MatchOp
 from watchdog.vocabulary import RESOURCE_METRICS
 
 FUTURE_TOLERANCE = 60.0
-"""Seconds by which a sample may be ahead of now: clocks differ."""
-
-_Key = tuple[str, tuple[str, ...], Labels]
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesPoints:
-    """Samples of one series, with the labels of the job, project or source that it belongs to."""
-
-    base: Labels
-    points: Points
-
-
-class OwnRow(NamedTuple):
-    """One sample of one of watchdog's own series."""
-
-    base: Labels
-    metric: str
-    extra: Labels
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What became of a batch."""
-
-    new: int = 0
-    revised: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """Points left out, by reason (``future``, ``nan``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryStats:
-    """How much is held."""
-
-    series: int
-    rows: int
-    bytes: int
-
-
-@dataclass(slots=True)
-class _Series:
-    """One metric at one step: a block, and the labels of its columns."""
-
-    block: Block
-    codes: dict[str, np.ndarray]
-    live: np.ndarray
-    columns: dict[_Key, int] = field(default_factory=dict)
-    bases: dict[int, Labels] = field(default_factory=dict)
-
-
-class _Picked:
-    """Implements ``promql.storage.Selection``."""
-
-    __slots__ = ("_block", "_columns", "labels", "step")
-
-    def __init__(self, block: Block, columns: Index | None, labels: LabelColumns) -> None:
-        self._block = block
-        self._columns = columns
-        self.labels = labels
-        self.step = block.step
-
-    def window(self, after: float, until: float) -> Window:
-        return self._block.window(after, until, self._columns)
-
-    def latest(self, after: float, until: float) -> tuple[Floats, Floats]:
-        return self._block.latest(after, until, self._columns)
+"""Seconds by which a sample may be ahead of now."""
+SPARE_STRINGS = 4096
+"""Strings no longer in use that are not worth a clean-up."""
 
 
 class History:
-    """Samples of all series, newest ``retention`` seconds of them. Owned by one thread; reads no clock."""
+    """Implements ``watchdog.promql.storage.Storage``. Owned by one thread; reads no clock.
+
+    A series is identified by its metric, the identifying labels of what it belongs to (source and job;
+    source and project; source) and its other labels; the base's descriptive labels may change.
+    """
 
     def __init__(self, retention: float) -> None:
         self.retention = retention
-        self.table = StringTable()
-        self._metrics: dict[tuple[str, float], _Series] = {}
-        self._of_job: dict[tuple[str, str], list[tuple[_Series, int]]] = {}
-        self._patterns: dict[Matcher, tuple[re.Pattern[str], dict[int, bool]]] = {}
+        """Seconds of samples kept behind now."""
+        self._table = StringTable()
+        self._matching = Matching(self._table)
+        self._blocks: dict[str, dict[float, Block]] = {}
+        self._owners = Owners()
+        self._strings = 0
+        """Strings in use at the last clean-up."""
+
+    @classmethod
+    def from_series(
+        cls, rows: Iterable[tuple[Mapping[str, str], Sequence[float], Sequence[float]]], step: float
+    ) -> Self:
+        """Build a history of whole series: labels with ``__name__``, times, values. All labels identify.
+
+        Nothing is too old or too far ahead, and NaN is a value. Raises ValueError for a series without
+        a name, with times that are not finite, or with more times than values.
+        """
+        history = cls(retention=math.inf)
+        owner = history._owners.get(())
+        groups: dict[Block, list[tuple[Series, Points]]] = defaultdict(list)
+        for labels, times, values in rows:
+            metric = labels.get(METRIC_NAME, "")
+            if not metric or len(times) != len(values) or not np.isfinite(times).all():
+                raise ValueError(f"series {dict(labels)} needs a {METRIC_NAME}, and a finite time for each value")
+            extra = labels_of({name: value for name, value in labels.items() if name != METRIC_NAME})
+            series = owner.series.get((metric, extra)) or history._place(owner, (metric, extra), step)
+            groups[series.block].append((series, Points(metric, extra, times, values)))
+        for block, pairs in groups.items():
+            write(block.matrix, *flat_points(pairs))
+            history._remove(block, block.without_samples())
+        return history
+
+    @property
+    def table(self) -> StringTable:
+        """The strings of all label columns. Another one after a clean-up, so ask anew at each tick."""
+        return self._table
 
     def ingest(self, batch: Sequence[SeriesPoints], step: float, now: float) -> IngestReport:
-        """Take in what a poll read: any order, repeats allowed, late points welcome.
+        """Take in the samples of one poll, whose series have a sample every ``step`` seconds.
 
-        A later entry of the batch revises an earlier one of the same time. Points older than the
-        retention are ignored; points more than ``FUTURE_TOLERANCE`` ahead of now are dropped and counted.
+        Any order, repeats and revisions allowed: of two samples of a series with equal time the later
+        one counts. Samples older than the retention are left out, as are those more than
+        ``FUTURE_TOLERANCE`` ahead of now and those not finite; these are counted.
         """
-        groups: dict[int, tuple[_Series, list[int], list[int], list[float], list[float]]] = {}
+        groups: dict[Block, list[tuple[Series, Points]]] = defaultdict(list)
+        base: Labels | None = None
         for item in batch:
+            if item.base != base:
+                base = item.base
+                owner = self._owners.get(base)
             points = item.points
-            series = self._series(points.metric, step)
-            column = self._column(series, item.base, points.metric, points.labels)
-            _, columns, counts, times, values = groups.setdefault(id(series), (series, [], [], [], []))
-            columns.append(column)
-            counts.append(len(points.times))
-            times.extend(points.times)
-            values.extend(points.values)
-        new = revised = 0
-        dropped: dict[str, int] = {}
-        for series, columns, counts, times, values in groups.values():
-            cells = np.repeat(np.array(columns, dtype=np.intp), counts)
-            added, changed = self._write(series, cells, np.array(times, float), np.array(values, float), now, dropped)
-            new, revised = new + added, revised + changed
-        return IngestReport(new, revised, dropped)
+            series = owner.series.get((points.metric, points.labels))
+            if series is None or series.block.matrix.step != step:
+                series = self._place(owner, (points.metric, points.labels), step)
+            groups[series.block].append((series, points))
+        return self._take_in(((block, flat_points(pairs)) for block, pairs in groups.items()), now)
 
-    def put_many(self, rows: Iterable[OwnRow], time: float, step: float) -> None:
-        """Write one sample each of watchdog's own series, all at one time."""
-        groups: dict[int, tuple[_Series, list[int], list[float]]] = {}
-        for row in rows:
-            series = self._series(row.metric, step)
-            _, columns, values = groups.setdefault(id(series), (series, [], []))
-            columns.append(self._column(series, row.base, row.metric, row.extra))
-            values.append(row.value)
-        for series, columns, values in groups.values():
-            series.block.write(np.array(columns, np.intp), np.full(len(columns), time), np.array(values, float))
+    def put_many(self, rows: Iterable[OwnRow], now: float, step: float) -> IngestReport:
+        """Write one sample at ``now`` of each of watchdog's own series, made every ``step`` seconds."""
+        groups: dict[Block, list[tuple[Series, float]]] = defaultdict(list)
+        for base, metric, extra, value in rows:
+            owner = self._owners.get(base)
+            series = owner.series.get((metric, extra))
+            if series is None or series.block.matrix.step != step:
+                series = self._place(owner, (metric, extra), step)
+            groups[series.block].append((series, value))
+        return self._take_in(((block, flat_values(pairs, now)) for block, pairs in groups.items()), now)
 
-    def select(self, matchers: Sequence[Matcher]) -> Sequence[_Picked]:
-        """Return the matching series, one selection per metric and step."""
-        found = []
-        for (name, _), series in self._metrics.items():
-            mask: np.ndarray | None = None
-            rest = []
-            for matcher in matchers:
-                if matcher.name == METRIC_NAME:
-                    if not self._text_matches(matcher, name):
-                        break
-                else:
-                    rest.append(matcher)
-            else:
-                mask = series.live[: series.block.width].copy()
-                for matcher in rest:
-                    mask &= self._codes_match(matcher, series)
-                if mask.any():
-                    found.append(self._pick(series, name, mask))
+    def select(self, matchers: Sequence[Matcher]) -> Sequence[BlockSelection]:
+        """Return the matching series: a selection for each metric and step. Valid until the next change.
+
+        Raises EvaluationError for a regular expression that is none.
+        """
+        found = ((block, self._matching.columns(block, matchers)) for block in self._candidates(matchers))
+        return [BlockSelection(block, columns, self._table) for block, columns in found if columns is not None]
+
+    def newest(self, metrics: Collection[str], labels: Mapping[str, str]) -> dict[str, float | None]:
+        """Return for each metric the time of the newest sample among the series compatible with ``labels``.
+
+        Compatible: equal in every label that both have. None for a metric without such a series.
+        """
+        found: dict[str, float | None] = {}
+        for metric in metrics:
+            blocks = self._blocks.get(metric, {}).values()
+            found[metric] = _time(max((block.newest(block.compatible(labels)) for block in blocks), default=NEVER))
         return found
 
     def newest_of_job(self, source: str, job: str) -> float | None:
-        """Return the time of the newest sample that the source measured for this job."""
-        cells = self._of_job.get((source, job), [])
-        newest = max((float(series.block.newest[column]) for series, column in cells), default=-np.inf)
-        return newest if newest > -np.inf else None
+        """Return the time of the newest sample that the source measured of a job; None without one."""
+        blocks = (block for metric in RESOURCE_METRICS for block in self._blocks.get(metric, {}).values())
+        return _time(max((block.newest_at((source, job)) for block in blocks), default=NEVER))
 
     def forget(self, labels: Mapping[str, str]) -> int:
         """Drop all series that carry all these labels; return how many."""
         matchers = [Matcher(name, MatchOp.EQUAL, value) for name, value in labels.items()]
         count = 0
-        for series in self._metrics.values():
-            mask = series.live[: series.block.width].copy()
-            for matcher in matchers:
-                mask &= self._codes_match(matcher, series)
-            count += self._drop(series, np.flatnonzero(mask))
+        for block in self._candidates(matchers):
+            columns = self._matching.columns(block, matchers)
+            if columns is not None:
+                index = np.arange(block.matrix.count)[columns]  # a slice becomes positions
+                self._remove(block, index)
+                count += len(index)
         return count
 
     def trim(self, now: float) -> None:
-        """Drop what is older than the retention, and series that have nothing left."""
-        for key, series in list(self._metrics.items()):
-            self._drop(series, series.block.drop_before(now - self.retention))
-            if not series.columns:
-                del self._metrics[key]
+        """Drop what is older than the retention or, after the clock was set back, too far ahead.
+
+        Whole slots go: of the oldest slot in reach all samples stay. A series without samples goes too.
+        """
+        for block in list(self._all()):
+            gone = block.trim(now - self.retention, now + FUTURE_TOLERANCE)
+            if len(gone):
+                self._remove(block, gone)
+        if len(self._table) > 2 * self._strings + SPARE_STRINGS:
+            self._renew_table()
 
     def stats(self) -> HistoryStats:
-        """Return how much is held."""
-        held = self._metrics.values()
+        """Return how much there is; looks at every sample."""
+        blocks = list(self._all())
         return HistoryStats(
-            sum(len(series.columns) for series in held),
-            sum(series.block.rows for series in held),
-            sum(series.block.nbytes for series in held),
+            series=sum(block.matrix.count for block in blocks),
+            samples=sum(block.matrix.samples for block in blocks),
+            bytes=sum(block.nbytes for block in blocks),
         )
 
-    # --- series -----------------------------------------------------------------------------------
+    def _all(self) -> Iterator[Block]:
+        return chain.from_iterable(steps.values() for steps in self._blocks.values())
 
-    def _series(self, metric: str, step: float) -> _Series:
-        found = self._metrics.get((metric, step))
-        if found is None:
-            found = self._metrics[metric, step] = _Series(Block(step), {}, np.zeros(8, dtype=np.bool_))
-        return found
+    def _candidates(self, matchers: Sequence[Matcher]) -> list[Block]:
+        """Return the blocks whose metric the matchers on the name let pass."""
+        names = [m.value for m in matchers if m.name == METRIC_NAME and m.op is MatchOp.EQUAL]
+        some = {name: self._blocks[name] for name in names if name in self._blocks} if names else self._blocks
+        passing = (steps.values() for metric, steps in some.items() if self._matching.metric(metric, matchers))
+        return list(chain.from_iterable(passing))
 
-    def _column(self, series: _Series, base: Labels, metric: str, extra: Labels) -> int:
-        key = (metric, _owner(base), extra)
-        column = series.columns.get(key)
-        if column is None:
-            column = series.columns[key] = series.block.add_column()
-            self._describe(series, column, base, extra)
-            owner = dict(base)
-            if metric in RESOURCE_METRICS and "job" in owner:
-                self._of_job.setdefault((owner.get("source", ""), owner["job"]), []).append((series, column))
-        elif series.bases[column] is not base and series.bases[column] != base:
-            self._describe(series, column, base, extra)
-        return column
+    def _place(self, owner: Owner, key: SeriesKey, step: float) -> Series:
+        """Make a series. One that was there with another step takes its samples along."""
+        before = owner.series.get(key)
+        steps = self._blocks.setdefault(key[0], {})
+        block = steps.get(step) or steps.setdefault(step, Block(key[0], step, self._table))
+        series = owner.series[key] = block.add(owner, key)
+        if before is not None:
+            times, values = before.block.matrix.column(before.column)
+            write(block.matrix, np.full(len(times), series.column), times, values)
+            self._remove(before.block, np.array([before.column]))
+        return series
 
-    def _describe(self, series: _Series, column: int, base: Labels, extra: Labels) -> None:
-        if column >= len(series.live):
-            size = max(2 * len(series.live), column + 1)
-            series.live = np.resize(series.live, size)
-            series.live[column:] = False
-            series.codes = {name: _grown(codes, size) for name, codes in series.codes.items()}
-        for codes in series.codes.values():
-            codes[column] = 0
-        for name, value in (*base, *extra):
-            if name not in series.codes:
-                series.codes[name] = np.zeros(len(series.live), dtype=np.int32)
-            series.codes[name][column] = self.table.code(value)
-        series.live[column] = True
-        series.bases[column] = base
+    def _take_in(self, flat: Iterable[tuple[Block, Samples]], now: float) -> IngestReport:
+        new = revised = 0
+        dropped: Counter[str] = Counter()
+        for block, samples in flat:
+            fit = acceptable(samples, now - self.retention, now + FUTURE_TOLERANCE, dropped)
+            counts = write(block.matrix, *fit)
+            new, revised = new + counts[0], revised + counts[1]
+            self._remove(block, block.without_samples())
+        return IngestReport(new, revised, {reason: count for reason, count in dropped.items() if count})
 
-    def _drop(self, series: _Series, columns: Index) -> int:
-        gone = set(columns.tolist())
-        if not gone:
-            return 0
-        series.columns = {key: column for key, column in series.columns.items() if column not in gone}
-        series.live[columns] = False
-        for job, cells in list(self._of_job.items()):
-            left = [cell for cell in cells if cell[0] is not series or cell[1] not in gone]
-            if left:
-                self._of_job[job] = left
-            else:
-                del self._of_job[job]
-        for column in gone:
-            del series.bases[column]
-        series.block.drop_columns(sorted(gone))
-        return len(gone)
+    def _remove(self, block: Block, columns: Index) -> None:
+        """Remove series (ascending columns), and the block with its last one."""
+        if len(columns):
+            self._owners.discard(block.remove(columns))
+            if not block.members:
+                del self._blocks[block.metric][block.matrix.step]
+                if not self._blocks[block.metric]:
+                    del self._blocks[block.metric]
 
-    def _pick(self, series: _Series, name: str, mask: np.ndarray) -> _Picked:
-        everything = bool(mask.all())
-        columns = None if everything else np.flatnonzero(mask)
-        picked = slice(0, len(mask)) if everything else columns
-        codes = {label: column[picked] for label, column in series.codes.items()}
-        size = len(mask) if everything else int(np.count_nonzero(mask))
-        codes[METRIC_NAME] = np.full(size, self.table.code(name), dtype=np.int32)
-        return _Picked(series.block, columns, LabelColumns(self.table, codes, size))
-
-    # --- samples ----------------------------------------------------------------------------------
-
-    def _write(
-        self, series: _Series, cells: Index, times: Floats, values: Floats, now: float, dropped: dict[str, int]
-    ) -> tuple[int, int]:
-        finite = np.isfinite(times) & np.isfinite(values)
-        ahead = finite & (times > now + FUTURE_TOLERANCE)
-        for reason, count in (("nan", len(times) - np.count_nonzero(finite)), ("future", np.count_nonzero(ahead))):
-            if count:
-                dropped[reason] = dropped.get(reason, 0) + int(count)
-        good = np.flatnonzero(finite & ~ahead & (times >= now - self.retention))
-        if not len(good):
-            return 0, 0
-        order = good[np.lexsort((good, times[good], cells[good]))]  # by cell, by time, by place in the batch
-        cells, times, values = cells[order], times[order], values[order]
-        last = np.ones(len(order), dtype=np.bool_)
-        last[:-1] = (cells[1:] != cells[:-1]) | (times[1:] != times[:-1])
-        return series.block.write(cells[last], times[last], values[last])
-
-    # --- matching ---------------------------------------------------------------------------------
-
-    def _codes_match(self, matcher: Matcher, series: _Series) -> np.ndarray:
-        width = series.block.width
-        codes = series.codes.get(matcher.name)
-        if codes is None:
-            return np.full(width, self._text_matches(matcher, ""))
-        codes = codes[:width]
-        if matcher.op is MatchOp.EQUAL:
-            return np.asarray(codes == self.table.code(matcher.value))
-        if matcher.op is MatchOp.NOT_EQUAL:
-            return np.asarray(codes != self.table.code(matcher.value))
-        distinct, inverse = np.unique(codes, return_inverse=True)
-        hits = np.array([self._text_matches(matcher, self.table.text(int(code))) for code in distinct])
-        return hits[inverse]
-
-    def _text_matches(self, matcher: Matcher, text: str) -> bool:
-        if matcher.op is MatchOp.EQUAL:
-            return text == matcher.value
-        if matcher.op is MatchOp.NOT_EQUAL:
-            return text != matcher.value
-        hit = re.compile(matcher.value, re.DOTALL).fullmatch(text) is not None
-        return hit if matcher.op is MatchOp.REGEX else not hit
+    def _renew_table(self) -> None:
+        """Leave behind the strings of series that are gone; ids of jobs and nodes never come back."""
+        old, table = self._table, StringTable()
+        used = np.zeros(len(old), dtype=np.bool_)
+        for block in self._all():
+            for codes in block.label_columns.values():
+                used[codes] = True
+        numbers = np.zeros(len(old), dtype=np.int32)
+        for code in np.flatnonzero(used).tolist():
+            numbers[code] = table.code(old.text(code))
+        for block in self._all():
+            block.recode(table, numbers)
+        self._table, self._matching, self._strings = table, Matching(table), len(table)
 
 
-def _owner(base: Labels) -> tuple[str, ...]:
-    labels = dict(base)
-    if "job" in labels:
-        return ("job", labels.get("source", ""), labels["job"])
-    if "project" in labels:
-        return ("project", labels.get("source", ""), labels["project"])
-    return ("source", labels.get("source", ""))
-
-
-def _grown(codes: np.ndarray, size: int) -> np.ndarray:
-    grown = np.zeros(size, dtype=np.int32)
-    grown[: len(codes)] = codes
-    return grown
+def _time(newest: float) -> float | None:
+    return None if newest == NEVER else newest
