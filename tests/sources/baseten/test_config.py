@@ -35,7 +35,7 @@ def test_naming_jobs_only_watches_only_those(options: dict[str, object], project
         ({"projects": ["*", "p"]}, "keep one of the two"),
         ({"projects": []}, "nothing to watch; write projects"),
         ({"step": "1.5s"}, "not a whole number of seconds"),
-        ({"step": "0.5s"}, "greater than or equal to 1"),
+        ({"step": "0.5s"}, "not a whole number of seconds"),
         ({"step": 60}, 'write "60s"'),
         ({"type": "other"}, "baseten"),
         ({"projekts": ["p"]}, "Extra inputs"),

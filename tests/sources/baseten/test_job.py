@@ -79,7 +79,7 @@ def test_without_a_count_of_nodes_gpus_and_cost_are_not_known(sample: Any, node_
 
 
 def test_a_job_without_an_instance_type_has_no_gpus_and_no_cost(sample: Any) -> None:
-    job = job_of(sample["training_job"] | {"instance_type": None}, "b", {"": 1.0})
+    job = job_of(sample["training_job"] | {"instance_type": None}, "b", {"A100x2": 1.0})
     assert (job.gpus, job.gpu_type, job.cost_usd_per_hour, job.nodes) == (None, "", None, 2)
 
 

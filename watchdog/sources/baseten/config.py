@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from watchdog.config import EnvRef, SourceConfig
 from watchdog.sources.base import BaseUrl, Ids, Seconds
@@ -28,7 +28,7 @@ class BasetenConfig(SourceConfig):
     """Job ids to watch; without ``projects`` only these."""
     api_key: EnvRef = EnvRef(env="BASETEN_API_KEY")
     base_url: BaseUrl = "https://api.baseten.co"
-    step: Annotated[Seconds, AfterValidator(_whole), Field(ge=1)] = 60.0
+    step: Annotated[Seconds, AfterValidator(_whole)] = 60.0
     """Seconds between two samples, as asked of the provider."""
     prices: bool = True
     """Whether to read list prices, for costs."""
