@@ -23,13 +23,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+from watchdog.settings import Settings
 
-from watchdog.bootstrap import Environment, build_program, build_sources, load_rules, starter_rules
+from watchdog.bootstrap import (
+    Environment,
+    GivenSecrets,
+    build_program,
+    build_sources,
+    load_rules,
+    point_at,
+    starter_rules,
+)
 from watchdog.engine.engine import Engine
 from watchdog.model import Snapshot
 from watchdog.rules.model import Ruleset
-from watchdog.settings import Settings
-from watchdog.simulated.demo import FixedSecrets, only_source
 from watchdog.store import SqlStore
 
 THREADS = 8
@@ -52,16 +59,16 @@ class Tick:
     """The real source, engine and store; one instance lives over all rounds."""
 
     def __init__(self, url: str, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self.env = Environment(Settings(store=f"sqlite:///{folder}/watchdog.db"), FixedSecrets(KEY), clock=clock)
-        ruleset: Ruleset = only_source(load_rules(starter_rules()), "baseten", url)
+        self.env = Environment(
+            Settings(store=f"sqlite:///{folder}/watchdog.db"), GivenSecrets({"BASETEN_API_KEY": KEY}), clock=clock
+        )
+        ruleset: Ruleset = point_at(load_rules(starter_rules()), {"baseten": url})
         self.sources = build_sources(ruleset, self.env)
         self.engine = Engine(build_program(ruleset, self.sources), Snapshot(), clock())
         self.store = SqlStore(self.env.settings.store)
 
     def __call__(self) -> None:
-        polls = [
-            source.poll(self.engine.request(name, self.env.clock())) for name, source in self.sources.items()
-        ]
+        polls = [source.poll(self.engine.request(name, self.env.clock())) for name, source in self.sources.items()]
         assert all(poll.up for poll in polls), [poll.error for poll in polls]
         self.store.commit(self.engine.tick(self.env.clock(), polls).changes)
 

@@ -1,4 +1,4 @@
-"""Matchers of routes: Prometheus's syntax, ``severity="critical"``, ``job_name=~"llm-.*"``."""
+"""Matchers of routes: ``severity="critical"``, written and understood as in Prometheus."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from functools import lru_cache
 from watchdog.promql.parse import regex_problem
 from watchdog.promql.storage import Matcher, MatchOp
 
-_MATCHER = re.compile(
-    r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*(?:"((?:\\.|[^"\\])*)"|([^"\s,{}]*))\s*', re.DOTALL
-)
-_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+_MATCHER = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*', re.ASCII | re.DOTALL)
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def parse_matcher(text: str) -> Matcher:
-    """Return the matcher that ``text`` writes. Raises ValueError, remedy included."""
+    """Return the matcher that ``text`` is. Raises ValueError that says what to write instead."""
     found = _MATCHER.fullmatch(text)
     if found is None:
-        raise ValueError(f'{text!r} is not a matcher; write for example severity="critical" (operators: = != =~ !~)')
-    name, op, quoted, bare = found.groups()
-    value = bare if quoted is None else re.sub(r"\\(.)", lambda m: _ESCAPES.get(m.group(1), m.group(0)), quoted)
+        raise ValueError(f"""'{text}' is not a matcher; write label="value" with = != =~ or !~ and double quotes""")
+    name, op, quoted = found.groups()
+    value = _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[0]), quoted)
     matcher = Matcher(name, MatchOp(op), value)
     if matcher.op in (MatchOp.REGEX, MatchOp.NOT_REGEX):
-        problem = regex_problem(value)
-        if problem:
-            raise ValueError(f"the regular expression of {text!r} {problem}; use RE2's syntax")
+        reason = regex_problem(value)
+        if reason:
+            raise ValueError(f"the regular expression of '{text}' {reason}; correct it, or match with = instead")
     return matcher
 
 
 def matches(matchers: Iterable[Matcher], labels: Mapping[str, str]) -> bool:
-    """Whether all matchers hold; an absent label reads as an empty one, patterns are anchored at both ends."""
+    """Whether all matchers hold; a label that is not there reads as empty."""
     return all(_holds(matcher, labels.get(matcher.name, "")) for matcher in matchers)
 
 
@@ -40,8 +39,7 @@ def _holds(matcher: Matcher, value: str) -> bool:
         return value == matcher.value
     if matcher.op is MatchOp.NOT_EQUAL:
         return value != matcher.value
-    hit = _compiled(matcher.value).fullmatch(value) is not None
-    return hit if matcher.op is MatchOp.REGEX else not hit
+    return (_compiled(matcher.value).fullmatch(value) is not None) == (matcher.op is MatchOp.REGEX)
 
 
 @lru_cache(maxsize=1024)

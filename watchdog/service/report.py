@@ -30,7 +30,8 @@ def tick(result: TickResult, polls: Sequence[Poll], engine: Engine) -> None:
             extra={"receiver": row.receiver, "incident": row.incident, "reason": row.reason.value, "ping": row.ping},
         )
     if result.dropped:
-        log.warning("points were dropped", extra=dict(result.dropped))
+        reasons = ",".join(f"{reason}={count}" for reason, count in sorted(result.dropped.items()))
+        log.warning("points were dropped", extra={"reasons": reasons})
     log.debug("state", extra={"jobs": len(engine.registry.active()), "alerts": len(engine.judge.alerts)})
 
 
@@ -50,7 +51,7 @@ def _job(record: JobRecord) -> dict[str, object]:
     return {
         "source": job.source,
         "job": job.job,
-        "name": job.job_name,
+        "job_name": job.job_name,
         "status": job.status.value,
         "gpus": job.gpus,
         "gpu_type": job.gpu_type,
@@ -66,7 +67,8 @@ def _alert(alert: Alert, now: float) -> None:
         word = "unknown: its data is missing"
     else:
         return
-    log.info("alert %s", word, extra={"alert": alert.rule, **dict(alert.instance), "text": alert.summary})
+    where = ",".join(f"{name}={value}" for name, value in alert.instance)
+    log.info("alert %s", word, extra={"alert": alert.rule, "labels": where, "text": alert.summary})
 
 
 def sender(event: SenderEvent) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.client import responses
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 _IDLE = 30.0
@@ -107,7 +107,7 @@ class FakeServer:
         self._http.server_close()
         self._http.close_connections()
 
-    def __enter__(self) -> FakeServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

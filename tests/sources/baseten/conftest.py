@@ -60,7 +60,7 @@ class Baseten:
     def add(self, job: str, status: str = "RUNNING", project: str = "pr1", **changes: Any) -> dict[str, Any]:
         """Add a job; its metrics are the sample's."""
         reply = json.loads(SAMPLE)
-        raw = reply["training_job"]
+        raw: dict[str, Any] = reply["training_job"]
         raw |= {"id": job, "training_project_id": project, "current_status": f"TRAINING_JOB_{status}"}
         raw |= {"training_project": {"id": project, "name": f"name of {project}"}, **changes}
         self.jobs[job] = raw

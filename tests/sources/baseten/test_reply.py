@@ -72,7 +72,12 @@ def test_nodes_that_are_no_list_are_none(bench: Any, sample: Any, nodes: object)
 
 
 def test_nodes_without_a_sample_leave_the_word_to_the_leader(bench: Any, sample: Any) -> None:
-    empty = {"gpu_utilization": {}, "gpu_memory_usage_bytes": {}, "cpu_usage": [], "cpu_memory_usage_bytes": []}
+    empty: dict[str, Any] = {
+        "gpu_utilization": {},
+        "gpu_memory_usage_bytes": {},
+        "cpu_usage": [],
+        "cpu_memory_usage_bytes": [],
+    }
     sample["per_node_metrics"] = [{"node_id": A, "metrics": empty}, {"node_id": B, "metrics": None}]
     reading = read(sample)
     assert {key[1] for key in bench.series(reading) if len(key) > 1} == {LEADER}
@@ -99,7 +104,7 @@ def test_a_node_without_a_name_has_its_place_as_one(bench: Any, sample: Any) -> 
 
 
 def test_an_answer_without_samples_is_no_data_and_not_zero(sample: Any) -> None:
-    empty = {"usage_bytes": [], "utilization": []}
+    empty: dict[str, Any] = {"usage_bytes": [], "utilization": []}
     reading = read(
         single(
             sample,

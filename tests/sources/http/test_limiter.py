@@ -64,8 +64,7 @@ def test_threads_get_different_places() -> None:
     waits: list[float] = []
 
     def take() -> None:
-        for _ in range(50):
-            waits.append(round(limiter.reserve(2000) or 0, 6))
+        waits.extend(round(limiter.reserve(2000) or 0, 6) for _ in range(50))
 
     threads = [threading.Thread(target=take) for _ in range(4)]
     for thread in threads:

@@ -53,12 +53,14 @@ class PointReader:
             axis = self._axes.get(stamps) or self._new_axis(stamps)
             if (
                 axis is not None
-                and _NUMBERS.issuperset(map(type, values))
+                and (kinds := set(map(type, values))) <= _NUMBERS
                 and 0 <= min(values) <= max(values) <= most
                 and math.isfinite(sum(values))
             ):
                 times, order = axis
-                return times, list(map(float, values if order is None else [values[index] for index in order]))
+                if order is not None:
+                    values = [values[index] for index in order]
+                return times, list(map(float, values)) if int in kinds else values
         except (KeyError, TypeError, OverflowError):
             pass  # something is not as it should be: look at each point by itself
         return self._carefully(raw, most)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import random
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
@@ -75,6 +77,12 @@ class Call:
     tries: int = 3
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context that all connections share: making one takes longer than a request."""
+    return httpx.create_ssl_context()
+
+
 def segment(text: str) -> str:
     """Return an opaque id as one segment of a path."""
     found = quote(text, safe="")
@@ -95,7 +103,6 @@ class HttpEdge:
         self._limiters: dict[str, RateLimiter] = {}
         self._idle: list[httpx.Client] = []
         self._lock = threading.Lock()
-        self._tls = httpx.create_ssl_context()
         timeout = httpx.Timeout(site.timeout, connect=min(CONNECT_TIMEOUT, site.timeout))
         self._timeout = {"timeout": timeout.as_dict()}
         self._headers = {
@@ -227,7 +234,7 @@ class HttpEdge:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return httpx.Client(verify=self._tls, limits=_LIMITS, follow_redirects=False)
+        return httpx.Client(verify=_tls(), limits=_LIMITS, follow_redirects=False)
 
     def _give(self, client: httpx.Client) -> None:
         with self._lock:

@@ -1,0 +1,167 @@
+"""Templates: Prometheus's filters, and nothing a template does harms anybody."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from watchdog import templates
+from watchdog.templates import compile_template, render, render_or_explain
+
+DATA: dict[str, Any] = {
+    "labels": {"gpu": "3", "job_name": "llm"},
+    "value": 0.1234,
+    "duration": 3723.0,
+    "job": {"name": "llm", "cost": None},
+    "threshold": None,
+}
+
+
+def shown(text: str, data: dict[str, Any] | None = None) -> str:
+    return render(compile_template(text), DATA if data is None else data)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (999.0, "999"),
+        (1000.0, "1k"),
+        (1234567.0, "1.235M"),
+        (-1500.0, "-1.5k"),
+        (0.001, "1m"),
+        (0.12, "120m"),
+        (1.5e-8, "15n"),
+        (1e-30, "1e-06y"),
+        (1e28, "1e+04Y"),
+        (math.nan, "NaN"),
+        (math.inf, "+Inf"),
+        (-math.inf, "-Inf"),
+        ("1500", "1.5k"),
+        (None, "unknown"),
+    ],
+)
+def test_humanize(value: object, text: str) -> None:
+    assert shown("{{ value | humanize }}", {"value": value}) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.5"),
+        (1.0, "1"),
+        (1023.0, "1023"),
+        (1024.0, "1ki"),
+        (80 * 2.0**30, "80Gi"),
+        (2.0**93, "8192Yi"),
+        (-2048.0, "-2ki"),
+        (None, "unknown"),
+    ],
+)
+def test_humanize1024(value: object, text: str) -> None:
+    assert shown("{{ value | humanize1024 }}", {"value": value}) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0s"),
+        (0.1, "100ms"),
+        (0.9999, "999.9ms"),
+        (1, "1s"),
+        (1.5, "1.5s"),
+        (59.9, "59.9s"),
+        (60, "1m 0s"),
+        (61.9, "1m 1s"),
+        (3599, "59m 59s"),
+        (3600, "1h 0m 0s"),
+        (86399, "23h 59m 59s"),
+        (86400, "1d 0h 0m 0s"),
+        (-3723, "-1h 2m 3s"),
+        (-1.5, "-1.5s"),
+        (None, "unknown"),
+    ],
+)
+def test_humanize_duration(value: object, text: str) -> None:
+    assert shown("{{ value | humanizeDuration }}", {"value": value}) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.1234567, "12.35%"), (1, "100%"), (0, "0%"), (None, "unknown")])
+def test_humanize_percentage(value: object, text: str) -> None:
+    assert shown("{{ value | humanizePercentage }}", {"value": value}) == text
+
+
+def test_what_is_missing_is_empty_and_what_is_unknown_says_so() -> None:
+    assert shown("[{{ labels.owner }}][{{ job.node.name }}][{{ threshold }}]") == "[][][unknown]"
+    assert shown("{{ labels.owner | humanize }}") == "unknown"
+    assert shown("{{ labels.owner or labels.job_name }}") == "llm"
+    assert shown("{{ value * 2 }}") == "0.2468"
+    assert shown("{% if labels.node %}x{% endif %}.") == "."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ labels.gpu",
+        "{{ value | humanise }}",
+        "{% if value %}{{ 1 | humanise }}{% endif %}",
+        "{% if %}",
+        "{% for x in y %}",
+    ],
+)
+def test_a_text_that_is_no_template_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^is not a template: line 1: ."):
+        compile_template(text)
+
+
+def test_a_template_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        compile_template("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{{ labels.job_name | humanize }}", "could not convert"),
+        ("{{ labels | humanize }}", "a number is wanted here"),
+        ("{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{{ value + 'x' }}", "TypeError"),
+        ("{{ ().__class__.__bases__ }}", "SecurityError"),
+        ("{{ labels.update({'a': 'b'}) }}", "SecurityError"),
+        ("{% for i in range(10) %}x{% endfor %}", "UndefinedError"),
+        ("{{ 'x'.encode('nonsense') }}", "LookupError"),
+        ("{{ 'x' * 1000000000 }}", "SecurityError"),
+        ("{{ 9 ** 9 }}", "SecurityError"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError"),
+    ],
+)
+def test_a_template_that_fails_names_the_error(text: str, reason: str) -> None:
+    template = compile_template(text)
+    with pytest.raises(ValueError, match=reason):
+        render(template, DATA)
+    explained = render_or_explain(template, DATA)
+    assert reason in explained
+    assert text in explained
+
+
+def test_a_template_never_comes_out_blank() -> None:
+    assert render_or_explain(compile_template("{{ labels.owner }}"), DATA) == (
+        "[template prints nothing] {{ labels.owner }}"
+    )
+    assert render_or_explain(compile_template(""), DATA) == ""
+    assert render_or_explain(compile_template("{{ labels.gpu }}"), DATA) == "3"
+
+
+@pytest.mark.parametrize(("size", "length"), [(3999, 3999), (4000, 4000), (4001, 4000)])
+def test_output_is_capped(size: int, length: int) -> None:
+    text = shown("{{ labels.big }}", {"labels": {"big": "x" * size}})
+    assert len(text) == length
+    assert text.endswith("…") == (size > templates.MAX_OUTPUT)
+
+
+def test_output_of_many_pieces_stops_at_the_cap() -> None:
+    text = shown("{% for x in many %}{{ x }}{% endfor %}", {"many": ["ab"] * 100_000})
+    assert len(text) == templates.MAX_OUTPUT

@@ -1,0 +1,154 @@
+"""What the commands build: sources, receivers, program, engine and store of a rules file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import watchdog
+from watchdog.config import ReceiverConfig
+from watchdog.engine.engine import Engine
+from watchdog.engine.program import Program, program_of, source_info
+from watchdog.errors import UsageError
+from watchdog.model import Snapshot
+from watchdog.ports import Clock, Receiver, Secrets, Source
+from watchdog.receivers import RECEIVER_TYPES, ReceiverContext
+from watchdog.rules import load, schema
+from watchdog.rules.model import Ruleset
+from watchdog.settings import Settings
+from watchdog.sources import SOURCE_TYPES, BuildContext
+from watchdog.store import SqlStore, lease_for, store_exists
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the outside world gives: a clock, its speed, secrets, and a place to print."""
+
+    settings: Settings
+    secrets: Secrets
+    clock: Clock = time.time
+    speed: float = 1.0
+    """Seconds of ``clock`` per real second; 1 but in the demo."""
+    write: Callable[[str], None] = print
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep for this many seconds of ``clock``."""
+        time.sleep(seconds / self.speed)
+
+
+def load_rules(path: Path) -> Ruleset:
+    """Read and check a rules file or folder. Raises RulesError with all problems."""
+    return load(
+        path,
+        {name: kind.config for name, kind in SOURCE_TYPES.items()},
+        {name: kind.config for name, kind in RECEIVER_TYPES.items()},
+    )
+
+
+def rules_path(given: str | None, settings: Settings) -> Path:
+    """Return the rules file of the command line or of WATCHDOG_RULES. Raises UsageError."""
+    path = given or settings.rules
+    if path is None:
+        raise UsageError("no rules file: give one with -c FILE, or set WATCHDOG_RULES")
+    return Path(path)
+
+
+def build_sources(ruleset: Ruleset, env: Environment) -> dict[str, Source]:
+    """Build every source of a rules file. Raises UsageError for a secret that is not set."""
+    built: dict[str, Source] = {}
+    for config in ruleset.sources:
+        context = BuildContext(
+            interval=config.interval or ruleset.interval, secrets=env.secrets, clock=env.clock, sleep=env.sleep
+        )
+        built[config.name] = SOURCE_TYPES[config.type].build(config, context)
+    return built
+
+
+def build_receivers(ruleset: Ruleset, env: Environment) -> dict[str, Receiver]:
+    """Build every receiver of a rules file. Raises UsageError for a secret that is not set."""
+    return {config.name: build_receiver(config, env) for config in ruleset.receivers}
+
+
+def build_receiver(config: ReceiverConfig, env: Environment) -> Receiver:
+    """Build one receiver. Raises UsageError for a secret that is not set."""
+    context = ReceiverContext(secrets=env.secrets, clock=env.clock, sleep=env.sleep, write=env.write)
+    return RECEIVER_TYPES[config.type].build(config, context)
+
+
+def stored(settings: Settings) -> Snapshot:
+    """Return what the store holds, without making one where there is none."""
+    if not store_exists(settings.store):
+        return Snapshot()
+    with open_store(settings) as store:
+        return store.load()
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """Return the store that WATCHDOG_STORE names; it is opened at its first use."""
+    return SqlStore(settings.store)
+
+
+def rules_schema() -> dict[str, object]:
+    """Return the JSON Schema of a rules file."""
+    return schema(
+        {name: kind.config for name, kind in SOURCE_TYPES.items()},
+        {name: kind.config for name, kind in RECEIVER_TYPES.items()},
+    )
+
+
+def build_program(ruleset: Ruleset, sources: Mapping[str, Source]) -> Program:
+    """Compile the rules and take down the constants of the sources."""
+    infos = [
+        source_info(sources[config.name], config.interval or ruleset.interval, config.stale_after)
+        for config in ruleset.sources
+    ]
+    return program_of(ruleset, infos)
+
+
+def build_engine(program: Program, snapshot: Snapshot, env: Environment) -> Engine:
+    """Return an engine that goes on where ``snapshot`` ended."""
+    return Engine(program, snapshot, env.clock())
+
+
+@contextmanager
+def held_store(settings: Settings) -> Iterator[SqlStore]:
+    """Open the store as its one writer. Raises UsageError while another instance holds it."""
+    lease = lease_for(settings.store)
+    if not lease.try_acquire():
+        raise UsageError("a running watchdog holds the store; stop it, or name another store in WATCHDOG_STORE")
+    try:
+        with open_store(settings) as store:
+            yield store
+    finally:
+        lease.release()
+
+
+def point_at(ruleset: Ruleset, base_urls: Mapping[str, str]) -> Ruleset:
+    """Return the rules with only these sources, by name, at these addresses (the demo, benchmarks, tests)."""
+    sources = tuple(
+        config.model_copy(update={"base_url": base_urls[config.name]})
+        for config in ruleset.sources
+        if config.name in base_urls
+    )
+    return replace(ruleset, sources=sources)
+
+
+def starter_rules() -> Path:
+    """Return the starter pack, ``rules.example.toml``: in an installed package, or beside a checkout's package."""
+    package = Path(watchdog.__file__).parent
+    inside = package / "rules.example.toml"
+    return inside if inside.exists() else package.parent / "rules.example.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSecrets:
+    """Secrets by value: for simulated services, which have nothing to hide."""
+
+    values: Mapping[str, str]
+
+    def find(self, name: str) -> str | None:
+        """Return the secret."""
+        return self.values.get(name)

@@ -1,0 +1,144 @@
+"""The running service: loop, senders and HTTP server, started and stopped together."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from watchdog.bootstrap.build import (
+    Environment,
+    build_engine,
+    build_program,
+    build_receivers,
+    build_sources,
+    open_store,
+)
+from watchdog.delivery import Sender, SenderThread
+from watchdog.engine.engine import Engine
+from watchdog.rules.model import Ruleset
+from watchdog.service import report
+from watchdog.service.guard import Guard
+from watchdog.service.http import HttpServer, make_app
+from watchdog.service.loop import Loop, Maintenance
+from watchdog.service.poller import Poller
+from watchdog.store import lease_for
+
+log = logging.getLogger("watchdog")
+
+DRAIN_SECONDS = 8.0
+"""How long a stop waits for messages under way; Docker kills after 10 s."""
+KEEP_CLOSED = 7 * 86400.0
+"""Seconds for which the store keeps what is over."""
+
+
+class Service:
+    """The running service: loop, senders and HTTP server, started and stopped together."""
+
+    def __init__(self, ruleset: Ruleset, env: Environment) -> None:
+        self._env = env
+        self._ruleset = ruleset
+        self._sources = build_sources(ruleset, env)
+        self._receivers = build_receivers(ruleset, env)
+        self._store = open_store(env.settings)
+        self._lease = lease_for(env.settings.store)
+        self._guard = Guard()
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        """Run until ``stop`` is set, then drain and close; wait as a standby while another instance holds the store."""
+        announce(self._ruleset, self._env)
+        if not self._lease.try_acquire():
+            log.warning("another instance holds the store; waiting as a standby")
+            while not self._lease.acquire(timeout=1.0):
+                if self.stop.is_set():
+                    self._store.close()
+                    return
+        try:
+            self._run()
+        finally:
+            self._lease.release()
+            self._store.close()
+
+    def _run(self) -> None:
+        env, ruleset = self._env, self._ruleset
+        snapshot = self._store.load()
+        engine = build_engine(build_program(ruleset, self._sources), snapshot, env)
+        senders = self._start_senders()
+        loop = self._make_loop(engine, senders)
+        http = HttpServer(make_app(loop.health, loop.period), env.settings.listen)
+        http.start()
+        self.loop = loop
+        try:
+            loop.run()
+        finally:
+            log.info("stopping: the tick is done, messages under way are finished")
+            loop.poller.close()
+            deadline = time.monotonic() + DRAIN_SECONDS
+            for sender in senders.values():
+                sender.finish()
+            for sender in senders.values():
+                sender.stop(max(0.0, deadline - time.monotonic()))
+            http.stop()
+            for receiver in self._receivers.values():
+                receiver.close()
+            log.info("stopped")
+
+    def _start_senders(self) -> dict[str, SenderThread]:
+        senders = {}
+        for name, receiver in self._receivers.items():
+            sender = Sender(receiver, self._store, clock=self._env.clock, on_event=report.sender)
+            senders[name] = SenderThread(sender, guard=self._guard, speed=self._env.speed)
+            senders[name].start()
+        return senders
+
+    def _make_loop(self, engine: Engine, senders: Mapping[str, SenderThread]) -> Loop:
+        env, ruleset = self._env, self._ruleset
+        turns = {
+            config.name: (self._sources[config.name], config.interval or ruleset.interval) for config in ruleset.sources
+        }
+
+        def wake(receivers: Sequence[str]) -> None:
+            for name in receivers:
+                if name in senders:
+                    senders[name].wake()
+
+        def compact() -> None:
+            self._store.compact(env.clock(), KEEP_CLOSED)
+
+        shortest = min([ruleset.interval, *(interval for _, interval in turns.values())])
+        return Loop(
+            engine=engine,
+            poller=Poller(turns, env.clock),
+            store=self._store,
+            clock=env.clock,
+            guard=self._guard,
+            period=shortest / env.speed,
+            wake=wake,
+            maintenance=[Maintenance("compact the store", 3600, compact)],
+            stop=self.stop,
+        )
+
+
+def announce(ruleset: Ruleset, env: Environment) -> None:
+    """Log what is watched, by which rules, and where watchdog will speak."""
+    log.info("watchdog starts", extra={"rules": len(ruleset.rules), "interval": ruleset.interval})
+    for source in ruleset.sources:
+        log.info("watching", extra={"source": source.name, "type": source.type})
+    for receiver in ruleset.receivers:
+        routes = sum(receiver.name in route.receivers for route in ruleset.routes)
+        log.info("will speak", extra={"receiver": receiver.name, "type": receiver.type, "routes": routes})
+    log.info("state is kept", extra={"store": env.settings.store, "listen": env.settings.listen})
+
+
+def stop_on_signals(stop: threading.Event) -> None:
+    """Set ``stop`` on SIGTERM and SIGINT; a second signal has the default effect."""
+
+    def handle(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)

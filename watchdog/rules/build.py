@@ -1,0 +1,167 @@
+"""Tables of ``[[rules]]`` and ``[[routes]]`` to the rules and routes that run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from watchdog.rules.checks import Context, check_expr, check_template, check_window
+from watchdog.rules.matchers import parse_matcher
+from watchdog.rules.model import Route, Rule
+from watchdog.rules.problems import Report, Table, nearest
+from watchdog.rules.sections import RouteSection, RuleSection
+from watchdog.rules.short_form import Side, Threshold, duration, number, parse_quantity
+
+DEFAULT_SEVERITY = "warning"
+_SHORT_ONLY = ("below", "above", "window", "reduce", "clear")
+_OWN_LABELS = ("alertname", "source", "project", "job")
+"""Labels that say what an alert is about; a rule must not overwrite them."""
+_SUBJECT = (
+    "{{ labels.job_name or labels.job or labels.project_name or labels.project or labels.source or 'all' }}"
+    "{% if labels.node %} node {{ labels.node }}{% endif %}{% if labels.gpu %} GPU {{ labels.gpu }}{% endif %}"
+)
+_SHOWN = {"ratio": " | humanizePercentage", "bytes": " | humanize1024", "seconds": " | humanizeDuration"}
+
+
+def build_rule(table: Table, section: RuleSection, context: Context, report: Report) -> Rule:
+    """Return a rule; it is fit to run only if nothing was added to ``report``."""
+    _check_form(table, section, report)
+    _check_for(table, section, context, report)
+    threshold = None
+    if section.metric is not None:
+        threshold = _threshold(table, section, section.metric, context, report)
+    for key in ("expr", "clear_expr"):
+        text = getattr(section, key)
+        if text is not None:
+            check_expr(table, key, text, context, report)
+    for key in ("summary", "description", "runbook_url"):
+        check_template(table, (key,), getattr(section, key), report)
+    return Rule(
+        name=section.alert,
+        expr=threshold.expr if threshold else section.expr or "",
+        place=table.place,
+        clear_expr=threshold.clear_expr if threshold else section.clear_expr,
+        for_seconds=section.for_,
+        keep_firing_for=section.keep_firing_for,
+        grace=section.grace,
+        min_coverage=section.min_coverage,
+        no_data=section.no_data,
+        event=section.event,
+        labels=_labels(table, section, report),
+        summary=section.summary or _summary(section, threshold, context),
+        description=section.description,
+        runbook_url=section.runbook_url,
+        group_by=section.group_by,
+        metric=section.metric,
+        threshold=threshold.limit if threshold else None,
+    )
+
+
+def build_route(table: Table, section: RouteSection, receivers: Collection[str], report: Report) -> Route:
+    """Return a route; reports receivers that do not exist and texts that are no matchers."""
+    for position, name in enumerate(section.receivers):
+        if name not in receivers:
+            report.add(table, ("receivers", position), f"no receiver is named {name}", nearest(name, receivers))
+    matchers = []
+    for position, text in enumerate(section.match):
+        try:
+            matchers.append(parse_matcher(text))
+        except ValueError as error:
+            _report(table, ("match", position), error, report)
+    return Route(
+        receivers=section.receivers,
+        matchers=tuple(matchers),
+        continue_=section.continue_,
+        group_by=section.group_by,
+        group_wait=section.group_wait,
+        repeat_interval=section.repeat_interval,
+        place=table.place,
+    )
+
+
+def _report(table: Table, keys: tuple[str | int, ...], error: ValueError, report: Report) -> None:
+    reason, _, remedy = str(error).partition("; ")
+    report.add(table, keys, reason, remedy or "correct it")
+
+
+def _check_form(table: Table, section: RuleSection, report: Report) -> None:
+    if section.metric is not None and section.expr is not None:
+        report.add(table, ("expr",), "stands beside metric", "write either expr, or metric with below or above")
+    elif section.metric is None and section.expr is None:
+        report.add(table, (), "has neither metric nor expr", 'add metric and below = "5%" (or above), or expr')
+    elif section.metric is not None and section.clear_expr is not None:
+        report.add(table, ("clear_expr",), "belongs to expr", "write clear beside metric")
+    elif section.metric is None:
+        for key in _SHORT_ONLY:
+            if getattr(section, key) is not None:
+                remedy = "write clear_expr" if key == "clear" else "write it into expr"
+                report.add(table, (key,), "belongs to metric, and this rule has expr", remedy)
+
+
+def _check_for(table: Table, section: RuleSection, context: Context, report: Report) -> None:
+    if 0 < section.for_ < context.shortest:
+        reason = f"{duration(section.for_)} is shorter than the poll interval, {duration(context.shortest)}"
+        report.add(table, ("for",), reason, f'write "{duration(context.shortest)}" or more, or leave it out')
+
+
+def _threshold(table: Table, section: RuleSection, metric: str, context: Context, report: Report) -> Threshold | None:
+    if metric not in context.metrics:
+        report.add(table, ("metric",), f"unknown metric {metric}", nearest(metric, context.metrics))
+    if section.window is not None:
+        check_window(table, "window", section.window, context, report)
+    elif section.reduce is not None:
+        report.add(table, ("reduce",), "has no window to reduce", 'add window = "20m"')
+    side: Side = "below" if section.below is not None else "above"
+    if section.below is not None and section.above is not None:
+        report.add(table, ("above",), "stands beside below", "keep one of the two; write two rules for a band")
+        return None
+    if section.below is None and section.above is None:
+        report.add(table, ("metric",), "has no limit", 'add below = "5%" or above = "95%"')
+        return None
+    limit = _quantity(table, side, section, context, report)
+    clear = _quantity(table, "clear", section, context, report)
+    if limit is None:
+        return None
+    if clear is not None and (clear < limit if side == "below" else clear > limit):
+        word = "at or above" if side == "below" else "at or below"
+        report.add(
+            table,
+            ("clear",),
+            f"is on the side where the alert fires ({side} {number(limit)})",
+            f"set it {word} the limit",
+        )
+    return Threshold(metric, side, limit, section.window, section.reduce, clear)
+
+
+def _quantity(table: Table, key: str, section: RuleSection, context: Context, report: Report) -> float | None:
+    value = getattr(section, key)
+    known = context.metrics.get(section.metric or "")
+    if value is None or known is None:
+        return None
+    try:
+        return parse_quantity(value, known.unit)
+    except ValueError as error:
+        _report(table, (key,), error, report)
+        return None
+
+
+def _labels(table: Table, section: RuleSection, report: Report) -> dict[str, str]:
+    for name, text in section.labels.items():
+        check_template(table, ("labels", name), text, report)
+        if name in _OWN_LABELS:
+            report.add(table, ("labels", name), "says what the alert is about", "choose another name")
+    if section.severity is not None:
+        check_template(table, ("severity",), section.severity, report)
+        if "severity" in section.labels:
+            report.add(table, ("severity",), "is also in labels", "keep one of the two")
+    severity = section.severity or section.labels.get("severity") or DEFAULT_SEVERITY
+    return {**section.labels, "severity": severity}
+
+
+def _summary(section: RuleSection, threshold: Threshold | None, context: Context) -> str:
+    """Return the built-in text of a rule without its own."""
+    if threshold is None:
+        return f"{section.alert}: {_SUBJECT}"
+    shown = _SHOWN.get(context.metrics[threshold.metric].unit, " | humanize")
+    during = f" for {duration(threshold.window)}" if threshold.window else ""
+    limit = f"{threshold.side} {{{{ threshold{shown} }}}}"
+    return f"{_SUBJECT}: {threshold.metric} {limit}{during} (now {{{{ value{shown} }}}})"

@@ -1,0 +1,95 @@
+"""Reading the files: paths to tables, with their lines."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from watchdog.rules.locate import lines_of
+from watchdog.rules.problems import Report, Table, nearest
+
+ARRAYS = ("sources", "receivers", "routes", "rules")
+"""The arrays of tables of a rules file; beside them there is ``[poll]``."""
+_PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
+
+
+@dataclass(slots=True)
+class Tables:
+    """The tables of all files, in name order."""
+
+    first: str
+    """The file for what belongs to no table."""
+    poll: list[Table] = field(default_factory=list)
+    arrays: dict[str, list[Table]] = field(default_factory=lambda: {name: [] for name in ARRAYS})
+    files: list[str] = field(default_factory=list)
+    checksum: str = ""
+
+
+def read_tables(path: Path, report: Report) -> Tables:
+    """Read a file, or the ``*.toml`` of a folder in name order; what cannot be read goes to ``report``."""
+    tables = Tables(str(path))
+    digest = hashlib.sha256()
+    for file in _files(path, report):
+        tables.files.append(str(file))
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            report.add_file(str(file), 0, f"cannot be read: {error.strerror}", "correct the path or its permissions")
+            continue
+        digest.update(content)
+        document = _parse(file, content, report)
+        if document is not None:
+            _gather(document, tables, report)
+    tables.checksum = digest.hexdigest()
+    return tables
+
+
+def _files(path: Path, report: Report) -> Sequence[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.glob("*.toml") if not file.name.startswith("."))
+    if not files:
+        report.add_file(str(path), 0, "holds no *.toml file", "put the rules file there")
+    return files
+
+
+def _parse(file: Path, content: bytes, report: Report) -> Table | None:
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        return Table(str(file), (), tomllib.loads(text), lines_of(text))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        report.add_file(str(file), line, "is not UTF-8", "save the file as UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.search(str(error))
+        line = int(found[1]) if found and found[1] else content.count(b"\n") + 1
+        column = f" (column {found[2]})" if found and found[2] else ""
+        reason = f"is not TOML: {_PLACE.sub('', str(error))}{column}"
+        report.add_file(str(file), line, reason, "correct the line; text stands in quotes, a table's name in brackets")
+    return None
+
+
+def _gather(document: Table, tables: Tables, report: Report) -> None:
+    for name, value in document.data.items():
+        if name in ARRAYS:
+            tables.arrays[name] += _array(document, name, value, report)
+        elif name != "poll":
+            report.add(document, (name,), "unknown table", nearest(name, ("poll", *ARRAYS)))
+        elif not isinstance(value, dict):
+            report.add(document, (name,), "is not a table", "write [poll] on a line of its own")
+        elif tables.poll:
+            report.add(document, (name,), f"is also in {tables.poll[0].place}", "keep one of them")
+        else:
+            tables.poll.append(Table(document.file, (name,), value, document.lines))
+
+
+def _array(document: Table, name: str, value: Any, report: Report) -> list[Table]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        report.add(document, (name,), "is not an array of tables", f"write [[{name}]] on a line of its own")
+        return []
+    return [Table(document.file, (name, number), item, document.lines) for number, item in enumerate(value)]
