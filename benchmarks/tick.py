@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-from watchdog.settings import Settings
 
 from watchdog.bootstrap import (
     Environment,
@@ -37,6 +36,7 @@ from watchdog.bootstrap import (
 from watchdog.engine.engine import Engine
 from watchdog.model import Snapshot
 from watchdog.rules.model import Ruleset
+from watchdog.settings import Settings
 from watchdog.store import SqlStore
 
 THREADS = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -22,23 +23,18 @@ METRICS = ("gpu_utilization", "cache_utilization", "job_gpus")
 STEPS = st.sampled_from([60.0, 60.0, 60.0, 60.0, 45.0])
 
 BASES = st.sampled_from(
-    [
-        {"source": "s", "project": "p", "job": job, "job_name": name, "owner": owner}
-        for job in ("a", "b")
-        for name in ("", "n1", "n2")
-        for owner in ("", "me")
-    ]
-    + [{"source": "s", "project": "p", "project_name": name} for name in ("", "P")]
-    + [{"source": source} for source in ("s", "t")]
+    [{"source": "s", "project": "p", "job": "a", "job_name": name} for name in ("", "n1", "n2")]
+    + [{"source": "s", "project": "p", "job": "b", "owner": owner} for owner in ("", "me")]
+    + [{"source": "s", "project": "p", "project_name": "P"}, {"source": "s"}, {"source": "t"}]
 )
-EXTRAS = st.sampled_from([{}, {"gpu": "0"}, {"gpu": "1"}, {"gpu": "0", "node": "x"}])
+EXTRAS = st.sampled_from([{}, {"gpu": "0"}, {"gpu": "0", "node": "x"}])
 TICKS = st.one_of(
-    st.integers(-14, 3).map(lambda slot: slot * 60.0),
-    st.integers(-60, 8).map(lambda part: part * 15.0),
-    st.sampled_from([60.0, 60.5, -600.0, -600.5, 59.999, 0.001, 1e9, -1e9]),
+    st.integers(-4, 1).map(lambda slot: slot * 60.0),
+    st.integers(-8, 4).map(lambda part: part * 15.0),
+    st.sampled_from([60.0, 60.5, -600.0, -600.5, -300.0, 59.999, 0.001, 1e9, -1e9]),
 )
-VALUES = st.one_of(st.integers(0, 3).map(float), st.sampled_from([math.nan, math.inf]))
-BOUNDS = st.one_of(TICKS, st.sampled_from([-math.inf, math.inf]))
+VALUES = st.integers(0, 9).map(lambda digit: math.nan if digit == 9 else math.inf if digit == 8 else float(digit % 3))
+POINTS = st.lists(st.tuples(TICKS, VALUES), max_size=6)
 
 
 @dataclass
@@ -95,13 +91,11 @@ class Machine(RuleBasedStateMachine):
         self.history = History(RETENTION)
         self.naive = Naive()
         self.now = T0
+        self.dice = random.Random(1)  # noqa: S311  # a test that repeats itself
 
     @rule(
         step=STEPS,
-        batch=st.lists(
-            st.tuples(BASES, st.sampled_from(METRICS), EXTRAS, st.lists(st.tuples(TICKS, VALUES), max_size=6)),
-            max_size=5,
-        ),
+        batch=st.lists(st.tuples(BASES, st.sampled_from(METRICS), EXTRAS, POINTS), min_size=1, max_size=6),
     )
     def ingest(
         self, step: float, batch: list[tuple[dict[str, str], str, dict[str, str], list[tuple[float, float]]]]
@@ -145,7 +139,7 @@ class Machine(RuleBasedStateMachine):
         )
         self.naive.drop_empty()
 
-    @rule(seconds=st.sampled_from([15.0, 60.0, 60.0, 300.0, 7.25, 5000.0, 1e8, -90.0, -3600.0]))
+    @rule(seconds=st.sampled_from([15.0, 60.0, 60.0, 60.0, 60.0, 7.25, 300.0, -90.0, 5000.0, 1e8, -1e8]))
     def turn_the_clock(self, seconds: float) -> None:
         self.now += seconds
 
@@ -161,21 +155,28 @@ class Machine(RuleBasedStateMachine):
         for key in gone:
             del self.naive.series[key]
 
-    @rule(after=BOUNDS, until=BOUNDS, labels=st.sampled_from([{}, {"gpu": "0"}, {"source": "s", "job": "a"}]))
-    def read(self, after: float, until: float, labels: dict[str, str]) -> None:
-        after, until = self.now + after, self.now + until
-        for metric in METRICS:
-            wanted = {
-                labels_of(known.labels): (
-                    known.step,
-                    sorted((t, v) for t, v in known.samples.items() if after < t <= until),
-                )
-                for known in self.naive.series.values()
-                if known.metric == metric and labels.items() <= known.labels.items()
-            }
-            assert self.windows(metric, labels, after, until) == wanted
-            newest = {key: (step, samples[-1:]) for key, (step, samples) in wanted.items()}
-            assert self.latest(metric, labels, after, until) == newest
+    @invariant()
+    def reads_the_same(self) -> None:
+        """Some intervals that begin and end at samples, or just beside them."""
+        times = sorted({time for known in self.naive.series.values() for time in known.samples})
+        bounds = [-math.inf, math.inf, self.now, self.now - 300.0, *times, *(time - 0.001 for time in times)]
+        for _ in range(3):
+            after, until = self.dice.choice(bounds), self.dice.choice(bounds)
+            for metric in METRICS:
+                self.read(metric, self.dice.choice([{}, {}, {"gpu": "0"}, {"source": "s", "job": "a"}]), after, until)
+
+    def read(self, metric: str, labels: dict[str, str], after: float, until: float) -> None:
+        wanted = {
+            labels_of(known.labels): (
+                known.step,
+                sorted((t, v) for t, v in known.samples.items() if after < t <= until),
+            )
+            for known in self.naive.series.values()
+            if known.metric == metric and labels.items() <= known.labels.items()
+        }
+        assert self.windows(metric, labels, after, until) == wanted
+        newest = {key: (step, samples[-1:]) for key, (step, samples) in wanted.items()}
+        assert self.latest(metric, labels, after, until) == newest
 
     def windows(
         self, metric: str, labels: dict[str, str], after: float, until: float
@@ -239,4 +240,4 @@ def matchers(metric: str, labels: Mapping[str, str]) -> list[Matcher]:
 
 
 TestAgainstModel = Machine.TestCase
-TestAgainstModel.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
+TestAgainstModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

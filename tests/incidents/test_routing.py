@@ -50,6 +50,14 @@ def test_group_by_of_the_rule_then_of_the_route_then_the_default() -> None:
 
 
 def test_severities_have_an_order() -> None:
-    assert [rank(word) for word in ("info", "WARNING", "error", "critical", "page", "ours", "")] == [1, 2, 3, 4, 4, 0, 0]
+    assert [rank(word) for word in ("info", "WARNING", "error", "critical", "page", "ours", "")] == [
+        1,
+        2,
+        3,
+        4,
+        4,
+        0,
+        0,
+    ]
     assert highest(["info", "critical", "warning"]) == "critical"
     assert highest([]) == ""

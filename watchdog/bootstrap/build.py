@@ -116,7 +116,7 @@ def build_engine(program: Program, snapshot: Snapshot, env: Environment) -> Engi
 @contextmanager
 def held_store(settings: Settings) -> Iterator[SqlStore]:
     """Open the store as its one writer. Raises UsageError while another instance holds it."""
-    lease = lease_for(settings.store)
+    lease = lease_for(settings.store, time.sleep)
     if not lease.try_acquire():
         raise UsageError("a running watchdog holds the store; stop it, or name another store in WATCHDOG_STORE")
     try:

@@ -43,7 +43,7 @@ class Service:
         self._sources = build_sources(ruleset, env)
         self._receivers = build_receivers(ruleset, env)
         self._store = open_store(env.settings)
-        self._lease = lease_for(env.settings.store)
+        self._lease = lease_for(env.settings.store, time.sleep)
         self._guard = Guard()
         self.stop = threading.Event()
 

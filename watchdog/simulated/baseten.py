@@ -12,12 +12,12 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from watchdog.model import JobStatus
+from watchdog.simulated.baseten_objects import has_cache, instance, iso, unordered
 from watchdog.simulated.server import Request, Response
 from watchdog.simulated.world import CACHE, SimJob, World
 
@@ -34,7 +34,6 @@ WORDS = {
     JobStatus.UNKNOWN: "TRAINING_JOB_MIGRATING",
 }
 _JOB = r"/v1/training_projects/(?P<project>[^/]+)/jobs/(?P<job>[^/]+)"
-_MIB = 1024.0**2
 
 
 class _Refused(Exception):  # noqa: N818  # an answer, not a mistake
@@ -140,7 +139,7 @@ class FakeBaseten:
     def _prices(self, _: Request) -> Any:
         kinds = {job.gpu_type + str(job.gpus_per_node): job for job in self.world.present()}
         return {
-            "instance_types": [{"instance_type": _instance(job), "price": job.usd_per_minute} for job in kinds.values()]
+            "instance_types": [{"instance_type": instance(job), "price": job.usd_per_minute} for job in kinds.values()]
         }
 
     def _metrics(self, request: Request, project: str, job: str) -> Any:
@@ -182,8 +181,8 @@ class FakeBaseten:
         return {
             "id": project,
             "name": jobs[0].project_name,
-            "created_at": _iso(min(job.created_at for job in jobs)),
-            "updated_at": _iso(latest.changed_at(self.world.clock())),
+            "created_at": iso(min(job.created_at for job in jobs)),
+            "updated_at": iso(latest.changed_at(self.world.clock())),
             "team_name": None,
             "latest_job": self._job_object(latest),
         }
@@ -197,11 +196,11 @@ class FakeBaseten:
         return {
             "id": job.id,
             "name": job.name,
-            "created_at": _iso(job.created_at),
-            "updated_at": _iso(job.changed_at(now)),
+            "created_at": iso(job.created_at),
+            "updated_at": iso(job.changed_at(now)),
             "current_status": self._word(job),
             "error_message": job.error if failed else None,
-            "instance_type": _instance(job),
+            "instance_type": instance(job),
             "training_project_id": job.project,
             "training_project": {"id": job.project, "name": job.project_name},
             "priority": 0,
@@ -216,7 +215,7 @@ class FakeBaseten:
         cache = self._storage(job, CACHE, ("", ""), job.cache_bytes, window, step)
         return {
             **nodes[0][1],
-            "cache": cache if cache["usage_bytes"] or _has_cache(job) else None,
+            "cache": cache if cache["usage_bytes"] or has_cache(job) else None,
             "training_job": self._job_object(job),
             "per_node_metrics": [{"node_id": name, "metrics": m} for name, m in nodes] if len(nodes) > 1 else [],
         }
@@ -224,7 +223,7 @@ class FakeBaseten:
     def _node_object(self, job: SimJob, node: str, window: tuple[float, float], step: float) -> dict[str, Any]:
         def series(metric: str, gpu: str = "", scale: float = 1.0) -> list[dict[str, Any]]:
             found = self.world.samples(job, metric, (node, gpu), window, step)
-            return _unordered([{"value": value * scale, "timestamp": _iso(time_)} for time_, value in found])
+            return unordered([{"value": value * scale, "timestamp": iso(time_)} for time_, value in found])
 
         ranks = [str(number) for number in range(job.gpus_per_node)]
         use = {rank: series("gpu_utilization", rank) for rank in ranks}
@@ -250,34 +249,9 @@ class FakeBaseten:
     ) -> dict[str, Any]:
         found = self.world.samples(job, metric, place, window, step)
         return {
-            "usage_bytes": _unordered([{"value": value * size, "timestamp": _iso(t)} for t, value in found]),
-            "utilization": _unordered([{"value": value, "timestamp": _iso(t)} for t, value in found]),
+            "usage_bytes": unordered([{"value": value * size, "timestamp": iso(t)} for t, value in found]),
+            "utilization": unordered([{"value": value, "timestamp": iso(t)} for t, value in found]),
         }
-
-
-def _has_cache(job: SimJob) -> bool:
-    return job.signal(CACHE, "", "", job.created_at) is not None
-
-
-def _instance(job: SimJob) -> dict[str, Any]:
-    return {
-        "id": f"{job.gpu_type}x{job.gpus_per_node}",
-        "name": f"{job.gpu_type} x{job.gpus_per_node}",
-        "memory_limit_mib": int(job.memory_bytes / _MIB),
-        "millicpu_limit": job.millicpu,
-        "gpu_count": job.gpus_per_node,
-        "gpu_type": job.gpu_type if job.gpus_per_node else None,
-        "gpu_memory_limit_mib": int(job.gpu_memory_bytes / _MIB) if job.gpus_per_node else None,
-    }
-
-
-def _unordered(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the same points in an order that nobody may rely on."""
-    return points[1::2] + points[0::2]
-
-
-def _iso(time_: float) -> str:
-    return datetime.fromtimestamp(time_, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _body(request: Request) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -39,7 +38,7 @@ class Lease(Protocol):
 class FileLease:
     """A lease by file lock."""
 
-    def __init__(self, file: Path, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, file: Path, sleep: Callable[[float], None]) -> None:
         self._file = file
         self._sleep = sleep
         self._held: int | None = None
@@ -93,10 +92,10 @@ class FreeLease:
         """Do nothing."""
 
 
-def lease_for(url: str) -> Lease:
+def lease_for(url: str, sleep: Callable[[float], None]) -> Lease:
     """Return the lease of the store at ``url``. Raises StoreError for a URL that cannot be used."""
     file = dialect.file_of(dialect.parse(url))
     if file is None:
         return FreeLease()
     real = file.resolve()  # two names of one file are one lease
-    return FileLease(real.with_name(real.name + ".lock"))
+    return FileLease(real.with_name(real.name + ".lock"), sleep)

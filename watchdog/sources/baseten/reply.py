@@ -7,7 +7,7 @@ inferred (reference, section 2): GPU memory per GPU, sizes in MiB, 1000 millicpu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,13 @@ LEADER = "leader"
 """The ``node`` of a reply's top-level series: "that of the leader node" (API document)."""
 _MIB = 1048576.0
 _ANY = math.inf
+
+_Against = tuple[str, str, float]
+"""The metrics of a limit and of usage / limit, and the highest ratio that is believed."""
+_GPU_MEMORY: _Against = ("gpu_memory_limit_bytes", "gpu_memory_utilization", RATIO_MOST)
+_MEMORY: _Against = ("memory_limit_bytes", "memory_utilization", RATIO_MOST)
+_CPU: _Against = ("cpu_limit_cores", "cpu_utilization", _ANY)
+"""Cores may exceed their limit when bursting, by any factor."""
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "gpu_utilization": ("gpu_utilization",),
@@ -92,16 +99,13 @@ class _ReplyReader:
 
     def node(self, node: str, metrics: Mapping[str, Any]) -> None:
         """Read the series of one node."""
-        by_rank: dict[str, Labels] = {}
+        add = self.points.append
         for rank, series in self._ranks(metrics, "gpu_utilization", RATIO_MOST):
-            labels: Labels = (("gpu", rank), ("node", node))
-            by_rank[rank] = labels
-            self.points.append(Points("gpu_utilization", labels, *series))
+            add(Points("gpu_utilization", (("gpu", rank), ("node", node)), *series))
         for rank, series in self._ranks(metrics, "gpu_memory_usage_bytes", _ANY):
-            labels = by_rank.get(rank) or (("gpu", rank), ("node", node))
-            self.points.append(Points("gpu_memory_usage_bytes", labels, *series))
-            if self._gpu_memory is not None:
-                self._against("gpu_memory", "bytes", labels, (series, self._gpu_memory), RATIO_MOST)
+            labels = (("gpu", rank), ("node", node))
+            add(Points("gpu_memory_usage_bytes", labels, *series))
+            self._against(_GPU_MEMORY, self._gpu_memory, labels, series)
         self._of_node(metrics, (("node", node),))
 
     def cache(self, raw: object) -> None:
@@ -110,25 +114,25 @@ class _ReplyReader:
             self._storage(raw, "cache", (), self.project_points)
 
     def _of_node(self, metrics: Mapping[str, Any], labels: Labels) -> None:
-        # Cores may exceed their limit when bursting, by any factor: no ratio is in doubt.
-        for field, name, unit, limit, most in (
-            ("cpu_usage", "cpu", "cores", self._cores, _ANY),
-            ("cpu_memory_usage_bytes", "memory", "bytes", self._memory, RATIO_MOST),
+        for field, usage, against, limit in (
+            ("cpu_usage", "cpu_usage_cores", _CPU, self._cores),
+            ("cpu_memory_usage_bytes", "memory_usage_bytes", _MEMORY, self._memory),
         ):
             series = self._series(metrics.get(field), field, _ANY)
             if series[0]:
-                self.points.append(Points(f"{name}_usage_{unit}", labels, *series))
-                if limit is not None:
-                    self._against(name, unit, labels, (series, limit), most)
+                self.points.append(Points(usage, labels, *series))
+                self._against(against, limit, labels, series)
         self._storage(metrics.get("ephemeral_storage"), "ephemeral_storage", labels, self.points)
 
-    def _ranks(self, metrics: Mapping[str, Any], field: str, most: float) -> list[tuple[str, Series]]:
+    def _ranks(self, metrics: Mapping[str, Any], field: str, most: float) -> Iterator[tuple[str, Series]]:
         found = metrics.get(field)
         if not isinstance(found, dict):
             self.failed.add(field)
-            return []
-        read = [(rank, self._series(raw, field, most)) for rank, raw in found.items()]
-        return [(rank, series) for rank, series in read if series[0]]
+            return
+        for rank, raw in found.items():
+            series = self._series(raw, field, most)
+            if series[0]:
+                yield rank, series
 
     def _storage(self, raw: object, field: str, labels: Labels, into: list[Points]) -> None:
         found = table(raw)
@@ -143,13 +147,15 @@ class _ReplyReader:
         self.failed.add(field)
         return EMPTY
 
-    def _against(self, name: str, unit: str, labels: Labels, of: tuple[Series, float], most: float) -> None:
-        """Add the limit and the ratio beside a usage series, where the ratio can be believed."""
-        series, limit = of
+    def _against(self, against: _Against, limit: float | None, labels: Labels, series: Series) -> None:
+        """Add limit and ratio beside a usage series, where the limit is stated and the ratio can be believed."""
+        if limit is None:
+            return
+        limit_metric, ratio_metric, most = against
         times, ratios = self.reader.ratios(series, limit, most)
         if times:
-            self.points.append(Points(f"{name}_limit_{unit}", labels, times, [limit] * len(times)))
-            self.points.append(Points(f"{name}_utilization", labels, times, ratios))
+            self.points.append(Points(limit_metric, labels, times, [limit] * len(times)))
+            self.points.append(Points(ratio_metric, labels, times, ratios))
 
 
 def _limit(raw: object, scale: float) -> float | None:
