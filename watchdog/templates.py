@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jinja2
-from jinja2 import ChainableUndefined, Undefined, nodes
+from jinja2 import ChainableUndefined, Undefined, meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -33,6 +33,20 @@ _FAILURES = (
 """Everything that an expression of a template can raise; RuntimeError for endless recursion."""
 
 Data = Mapping[str, Any]
+DATA_NAMES = frozenset({"labels", "value", "duration", "job", "threshold"})
+"""What a template may name; see the module's docstring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that a template uses, so that a misspelt one is found before it prints as nothing."""
+
+    variables: frozenset[str]
+    """Names that are neither set in the template nor built in."""
+    labels: frozenset[str]
+    """``x`` of ``labels.x`` and ``labels["x"]``."""
+    job: frozenset[str]
+    """``x`` of ``job.x`` and ``job["x"]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +185,20 @@ def _check_filters(tree: nodes.Template) -> None:
             raise jinja2.TemplateSyntaxError(f"no filter named {node.name!r}", node.lineno)
 
 
+def names_in(template: Template) -> Names:
+    """Return the names that a template uses."""
+    tree = _ENVIRONMENT.parse(template.text)
+    found: dict[str, set[str]] = {"labels": set(), "job": set()}
+    for node in tree.find_all(nodes.Getattr):
+        if isinstance(node.node, nodes.Name) and node.node.name in found:
+            found[node.node.name].add(node.attr)
+    for item in tree.find_all(nodes.Getitem):
+        if isinstance(item.node, nodes.Name) and item.node.name in found and isinstance(item.arg, nodes.Const):
+            found[item.node.name].add(str(item.arg.value))
+    variables = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+    return Names(frozenset(variables), frozenset(found["labels"]), frozenset(found["job"]))
+
+
 def render(template: Template, data: Data) -> str:
     """Render a template, at most ``MAX_OUTPUT`` characters. Raises ValueError for one that fails on this data."""
     pieces: list[str] = []
@@ -187,12 +215,15 @@ def render(template: Template, data: Data) -> str:
     return text if len(text) <= MAX_OUTPUT else text[: MAX_OUTPUT - 1] + "…"
 
 
-def render_or_explain(template: Template, data: Data) -> str:
-    """Render a template; one that fails or prints nothing gives a text that says so. Never raises."""
+def render_or_explain(template: Template, data: Data, *, blank: bool = True) -> str:
+    """Render a template; one that fails gives a text that says so. Never raises.
+
+    ``blank`` says whether it may print nothing, as a label or a description may and a summary may not.
+    """
     try:
         text = render(template, data)
     except ValueError as error:
         return f"[template {str(error)[:300]}] {template.text[:300]}"
-    if template.text.strip() and not text.strip():
+    if not blank and not text.strip():
         return f"[template prints nothing] {template.text[:300]}"
     return text

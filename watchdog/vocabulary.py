@@ -32,6 +32,21 @@ class Metric:
     scope: Scope
     help: str
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that its series may have (docs/metrics.md)."""
+        return (*_LABELS[self.scope], "status") if self.name == "job_status" else _LABELS[self.scope]
+
+
+_PROJECT = ("source", "provider", "project", "project_name")
+_JOB = (*_PROJECT, "job", "job_name", "owner", "gpu_type")
+_LABELS: dict[Scope, tuple[str, ...]] = {
+    Scope.GPU: (*_JOB, "node", "gpu"),
+    Scope.NODE: (*_JOB, "node"),
+    Scope.JOB: _JOB,
+    Scope.PROJECT: _PROJECT,
+    Scope.SOURCE: ("source",),
+}
 
 _RESOURCE = (
     Metric("gpu_utilization", "ratio", Scope.GPU, "Share of time in which a kernel was resident on the GPU."),

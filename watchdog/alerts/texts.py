@@ -34,7 +34,7 @@ def describe(
         "job": job_facts(record),
         "threshold": rule.rule.threshold,
     }
-    summary = templates.render_or_explain(rule.summary, data)
+    summary = templates.render_or_explain(rule.summary, data, blank=False)
     if alert.no_data:
         summary = f"{rule.rule.name} cannot be judged: the data it needs is missing"
     return replace(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
-from watchdog.rules.checks import Context, check_expr, check_template, check_window
+from watchdog.promql.storage import Matcher
+from watchdog.rules.checks import (
+    Context,
+    check_expr,
+    check_label_name,
+    check_labels,
+    check_template,
+    check_window,
+)
+from watchdog.rules.locate import Part
 from watchdog.rules.matchers import parse_matcher
 from watchdog.rules.model import Route, Rule
-from watchdog.rules.problems import Report, Table, nearest
+from watchdog.rules.problems import Report, Table, misspelt, nearest
 from watchdog.rules.sections import RouteSection, RuleSection
 from watchdog.rules.short_form import Side, Threshold, duration, number, parse_quantity
 
 DEFAULT_SEVERITY = "warning"
-_SHORT_ONLY = ("below", "above", "window", "reduce", "clear")
+SEVERITIES = ("info", "warning", "error", "critical")
+"""The words that are ordered; others are allowed."""
+_SHORT_ONLY = ("match", "below", "above", "window", "reduce", "clear")
+_OF_RESOLVING = ("clear", "clear_expr", "keep_firing_for")
 _OWN_LABELS = ("alertname", "source", "project", "job")
 """Labels that say what an alert is about; a rule must not overwrite them."""
 _SUBJECT = (
@@ -25,6 +37,7 @@ _SHOWN = {"ratio": " | humanizePercentage", "bytes": " | humanize1024", "seconds
 def build_rule(table: Table, section: RuleSection, context: Context, report: Report) -> Rule:
     """Return a rule; it is fit to run only if nothing was added to ``report``."""
     _check_form(table, section, report)
+    _check_event(table, section, report)
     _check_for(table, section, context, report)
     threshold = None
     if section.metric is not None:
@@ -34,7 +47,8 @@ def build_rule(table: Table, section: RuleSection, context: Context, report: Rep
         if text is not None:
             check_expr(table, key, text, context, report)
     for key in ("summary", "description", "runbook_url"):
-        check_template(table, (key,), getattr(section, key), report)
+        check_template(table, (key,), getattr(section, key), context, report)
+    _check_group_by(table, section.group_by, context, report)
     return Rule(
         name=section.alert,
         expr=threshold.expr if threshold else section.expr or "",
@@ -46,7 +60,7 @@ def build_rule(table: Table, section: RuleSection, context: Context, report: Rep
         min_coverage=section.min_coverage,
         no_data=section.no_data,
         event=section.event,
-        labels=_labels(table, section, report),
+        labels=_labels(table, section, context, report),
         summary=section.summary or _summary(section, threshold, context),
         description=section.description,
         runbook_url=section.runbook_url,
@@ -56,20 +70,19 @@ def build_rule(table: Table, section: RuleSection, context: Context, report: Rep
     )
 
 
-def build_route(table: Table, section: RouteSection, receivers: Collection[str], report: Report) -> Route:
-    """Return a route; reports receivers that do not exist and texts that are no matchers."""
+def build_route(table: Table, section: RouteSection, context: Context, report: Report) -> Route:
+    """Return a route; reports receivers that do not exist, and matchers that are none."""
     for position, name in enumerate(section.receivers):
-        if name not in receivers:
-            report.add(table, ("receivers", position), f"no receiver is named {name}", nearest(name, receivers))
-    matchers = []
-    for position, text in enumerate(section.match):
-        try:
-            matchers.append(parse_matcher(text))
-        except ValueError as error:
-            _report(table, ("match", position), error, report)
+        if context.receivers is not None and name not in context.receivers:
+            remedy = nearest(name, context.receivers)
+            report.add(table, ("receivers", position), f"no receiver is named {name}", remedy)
+    matchers = _matchers(table, section.match, report)
+    for position, matcher in matchers:
+        check_label_name(table, ("match", position), matcher.name, context, report)
+    _check_group_by(table, section.group_by, context, report)
     return Route(
         receivers=section.receivers,
-        matchers=tuple(matchers),
+        matchers=tuple(matcher for _, matcher in matchers),
         continue_=section.continue_,
         group_by=section.group_by,
         group_wait=section.group_wait,
@@ -78,7 +91,23 @@ def build_route(table: Table, section: RouteSection, receivers: Collection[str],
     )
 
 
-def _report(table: Table, keys: tuple[str | int, ...], error: ValueError, report: Report) -> None:
+def _matchers(table: Table, texts: Sequence[str], report: Report) -> list[tuple[int, Matcher]]:
+    """Return the matchers with their positions; what is none is reported and left out."""
+    found = []
+    for position, text in enumerate(texts):
+        try:
+            found.append((position, parse_matcher(text)))
+        except ValueError as error:
+            _report(table, ("match", position), error, report)
+    return found
+
+
+def _check_group_by(table: Table, names: Sequence[str] | None, context: Context, report: Report) -> None:
+    for position, name in enumerate(names or ()):
+        check_label_name(table, ("group_by", position), name, context, report)
+
+
+def _report(table: Table, keys: tuple[Part, ...], error: ValueError, report: Report) -> None:
     reason, _, remedy = str(error).partition("; ")
     report.add(table, keys, reason, remedy or "correct it")
 
@@ -92,9 +121,15 @@ def _check_form(table: Table, section: RuleSection, report: Report) -> None:
         report.add(table, ("clear_expr",), "belongs to expr", "write clear beside metric")
     elif section.metric is None:
         for key in _SHORT_ONLY:
-            if getattr(section, key) is not None:
+            if getattr(section, key) not in (None, ()):
                 remedy = "write clear_expr" if key == "clear" else "write it into expr"
                 report.add(table, (key,), "belongs to metric, and this rule has expr", remedy)
+
+
+def _check_event(table: Table, section: RuleSection, report: Report) -> None:
+    for key in _OF_RESOLVING if section.event else ():
+        if getattr(section, key):
+            report.add(table, (key,), "is about resolving, and an event never resolves", "leave it out, or event")
 
 
 def _check_for(table: Table, section: RuleSection, context: Context, report: Report) -> None:
@@ -104,32 +139,36 @@ def _check_for(table: Table, section: RuleSection, context: Context, report: Rep
 
 
 def _threshold(table: Table, section: RuleSection, metric: str, context: Context, report: Report) -> Threshold | None:
+    matchers = _matchers(table, section.match, report)
     if metric not in context.metrics:
         report.add(table, ("metric",), f"unknown metric {metric}", nearest(metric, context.metrics))
+    else:
+        for position, matcher in matchers:
+            check_labels(table, ("match", position), [matcher], context.metrics[metric], report)
     if section.window is not None:
         check_window(table, "window", section.window, context, report)
     elif section.reduce is not None:
         report.add(table, ("reduce",), "has no window to reduce", 'add window = "20m"')
-    side: Side = "below" if section.below is not None else "above"
+    side = _side(table, section, report)
+    limit = _quantity(table, side, section, context, report) if side else None
+    if side is None or limit is None:
+        return None
+    clear = _quantity(table, "clear", section, context, report)
+    if clear is not None and (clear < limit if side == "below" else clear > limit):
+        reason = f"is on the side where the alert fires ({side} {number(limit)})"
+        report.add(table, ("clear",), reason, f"set it at or {'above' if side == 'below' else 'below'} the limit")
+    chosen = tuple(matcher for _, matcher in matchers)
+    return Threshold(metric, side, limit, section.window, section.reduce, clear, chosen)
+
+
+def _side(table: Table, section: RuleSection, report: Report) -> Side | None:
     if section.below is not None and section.above is not None:
         report.add(table, ("above",), "stands beside below", "keep one of the two; write two rules for a band")
         return None
     if section.below is None and section.above is None:
         report.add(table, ("metric",), "has no limit", 'add below = "5%" or above = "95%"')
         return None
-    limit = _quantity(table, side, section, context, report)
-    clear = _quantity(table, "clear", section, context, report)
-    if limit is None:
-        return None
-    if clear is not None and (clear < limit if side == "below" else clear > limit):
-        word = "at or above" if side == "below" else "at or below"
-        report.add(
-            table,
-            ("clear",),
-            f"is on the side where the alert fires ({side} {number(limit)})",
-            f"set it {word} the limit",
-        )
-    return Threshold(metric, side, limit, section.window, section.reduce, clear)
+    return "below" if section.below is not None else "above"
 
 
 def _quantity(table: Table, key: str, section: RuleSection, context: Context, report: Report) -> float | None:
@@ -144,16 +183,20 @@ def _quantity(table: Table, key: str, section: RuleSection, context: Context, re
         return None
 
 
-def _labels(table: Table, section: RuleSection, report: Report) -> dict[str, str]:
+def _labels(table: Table, section: RuleSection, context: Context, report: Report) -> dict[str, str]:
     for name, text in section.labels.items():
-        check_template(table, ("labels", name), text, report)
+        check_template(table, ("labels", name), text, context, report)
         if name in _OWN_LABELS:
             report.add(table, ("labels", name), "says what the alert is about", "choose another name")
     if section.severity is not None:
-        check_template(table, ("severity",), section.severity, report)
+        check_template(table, ("severity",), section.severity, context, report)
         if "severity" in section.labels:
             report.add(table, ("severity",), "is also in labels", "keep one of the two")
     severity = section.severity or section.labels.get("severity") or DEFAULT_SEVERITY
+    meant = misspelt(severity, SEVERITIES)
+    if meant is not None:
+        keys = ("severity",) if section.severity is not None else ("labels", "severity")
+        report.add(table, keys, f"{severity} is no severity that is ordered", f"did you mean {meant}?")
     return {**section.labels, "severity": severity}
 
 

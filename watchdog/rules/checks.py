@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from watchdog import templates
 from watchdog.errors import PromQLError
-from watchdog.promql import parse
+from watchdog.promql import Query, parse
+from watchdog.promql.nodes import Aggregate, Binary, Node
+from watchdog.promql.parse import walk
+from watchdog.promql.storage import Matcher
 from watchdog.rules.locate import Part
-from watchdog.rules.problems import Report, Table, nearest
+from watchdog.rules.problems import Report, Table, misspelt, nearest
 from watchdog.rules.short_form import duration
 from watchdog.vocabulary import Metric
 
@@ -17,7 +21,7 @@ SAMPLE_LABELS = (
     *("alertname", "severity", "source", "provider", "project", "project_name", "job", "job_name"),
     *("owner", "gpu_type", "node", "gpu", "status"),
 )
-SAMPLE = {
+SAMPLE: Mapping[str, Any] = {
     "labels": {name: f"a-{name}" for name in SAMPLE_LABELS},
     "value": 0.5,
     "duration": 3600.0,
@@ -35,6 +39,8 @@ SAMPLE = {
     },
 }
 """What a template is tried with; the shape of ``alerts/texts.py``."""
+BARE: Mapping[str, Any] = {**SAMPLE, "labels": {}, "job": dict.fromkeys(SAMPLE["job"])}
+"""The same of an alert of which little is known."""
 _SEE = "docs/rules.md lists what is supported"
 
 
@@ -43,10 +49,14 @@ class Context:
     """What the rules of one file are checked against."""
 
     metrics: Mapping[str, Metric]
+    labels: frozenset[str]
+    """Every label that an alert may have: those of the metrics and those that rules add."""
     shortest: float
     """Seconds between ticks: the shortest interval of all sources."""
     longest: float
     """Seconds between two samples of the slowest source."""
+    receivers: frozenset[str] | None
+    """Their names; None while a file could not be read, which may hold more of them."""
 
 
 def check_expr(table: Table, key: str, text: str, context: Context, report: Report) -> None:
@@ -63,8 +73,45 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
         elif selector.metric not in context.metrics:
             remedy = nearest(selector.metric, context.metrics)
             report.add(table, (key,), f"unknown metric {selector.metric}, {place}", remedy)
+        else:
+            check_labels(table, (key,), selector.matchers, context.metrics[selector.metric], report)
         if selector.range is not None:
             check_window(table, key, selector.range, context, report)
+    _check_grouping(table, key, query, context, report)
+
+
+def check_labels(
+    table: Table, keys: tuple[Part, ...], matchers: Collection[Matcher], metric: Metric, report: Report
+) -> None:
+    """Report matchers on labels that the metric cannot have: they would silently match nothing, or all."""
+    for matcher in matchers:
+        if matcher.name not in (*metric.labels, "__name__"):
+            reason = f"{metric.name} has no label {matcher.name}"
+            report.add(table, keys, reason, nearest(matcher.name, metric.labels))
+
+
+def _check_grouping(table: Table, key: str, query: Query, context: Context, report: Report) -> None:
+    """Report labels of ``by``, ``on`` and their like that no metric of the expression has."""
+    known = {name for metric in query.metrics if metric in context.metrics for name in context.metrics[metric].labels}
+    for node, name in _grouping(query):
+        if known and name not in known:
+            reason = f"no metric of the expression has a label {name}, {_at(query.text, node.start, node.end)}"
+            report.add(table, (key,), reason, nearest(name, known))
+
+
+def _grouping(query: Query) -> Iterator[tuple[Node, str]]:
+    for node in walk(query.root):
+        if isinstance(node, Aggregate):
+            yield from ((node, name) for name in node.labels)
+        elif isinstance(node, Binary):
+            yield from ((node, name) for name in (*node.matching.labels, *node.matching.include))
+
+
+def check_label_name(table: Table, keys: tuple[Part, ...], name: str, context: Context, report: Report) -> None:
+    """Report a name that is nearly one of the labels that alerts have."""
+    meant = misspelt(name, context.labels)
+    if meant is not None:
+        report.add(table, keys, f"no alert has a label {name}", f"did you mean {meant}?")
 
 
 def check_window(table: Table, key: str, window: float, context: Context, report: Report) -> None:
@@ -79,12 +126,26 @@ def check_window(table: Table, key: str, window: float, context: Context, report
         )
 
 
-def check_template(table: Table, keys: tuple[Part, ...], text: str, report: Report) -> None:
-    """Report a template that does not compile or fails on sample data."""
+def check_template(table: Table, keys: tuple[Part, ...], text: str, context: Context, report: Report) -> None:
+    """Report a template that does not compile, names what does not exist, or fails on sample data."""
     try:
-        templates.render(templates.compile_template(text), SAMPLE)
+        template = templates.compile_template(text)
+        names = templates.names_in(template)
+        for data in (SAMPLE, BARE):
+            # Only a rule with a metric has a limit that a text can name.
+            limit = 0.5 if "metric" in table.data else None
+            templates.render(template, {**data, "threshold": limit})
     except ValueError as error:
         report.add(table, keys, f"the template {error}", "docs/rules.md lists what a template may use")
+        return
+    for name in sorted(names.variables - templates.DATA_NAMES):
+        report.add(table, keys, f"the template names {name}, which there is not", nearest(name, templates.DATA_NAMES))
+    if names.job and keys[0] in ("labels", "severity"):
+        report.add(table, keys, "names job, whose facts may change while the alert lasts", "use labels")
+    for name in sorted(names.job - set(SAMPLE["job"])):
+        report.add(table, keys, f"the template names job.{name}, which there is not", nearest(name, SAMPLE["job"]))
+    for name in sorted(names.labels):
+        check_label_name(table, keys, name, context, report)
 
 
 def _at(text: str, start: int, end: int) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from watchdog.config import ReceiverConfig, SourceConfig
 from watchdog.rules.build import build_route, build_rule
 from watchdog.rules.checks import Context
-from watchdog.rules.model import Route, Rule, Ruleset
+from watchdog.rules.model import Ruleset
 from watchdog.rules.problems import Report, Table, nearest
 from watchdog.rules.read import ARRAYS, Tables, read_tables
 from watchdog.rules.sections import PollSection, RouteSection, RuleSection
@@ -17,6 +18,9 @@ from watchdog.rules.validate import validate
 from watchdog.vocabulary import METRICS, Metric
 
 Config = TypeVar("Config", SourceConfig, ReceiverConfig)
+Rules = TypeVar("Rules", RouteSection, RuleSection)
+_ALWAYS = ("alertname", "severity")
+"""Labels that every alert has."""
 _NEEDED = {
     "sources": "nothing would be watched",
     "receivers": "nobody would be told",
@@ -38,7 +42,8 @@ def load(
     """
     report = Report()
     tables = read_tables(path, report)
-    if not report.count:
+    whole = not report.count
+    if whole:
         _check_presence(tables, report)
     poll = _poll(tables, report)
     sources = _adapters(tables.arrays["sources"], source_models, report)
@@ -46,8 +51,13 @@ def load(
     receivers = _adapters(tables.arrays["receivers"], receiver_models, report)
     for kind, key in (("sources", "name"), ("receivers", "name"), ("rules", "alert")):
         _check_names(tables.arrays[kind], key, report)
-    routes = _routes(tables.arrays["routes"], _names(tables.arrays["receivers"]), report)
-    rules = _rules(tables.arrays["rules"], _context(poll, sources, metrics), report)
+    context = _context(tables, poll, sources, metrics)
+    context = context if whole else replace(context, receivers=None)
+    before = report.count
+    routes = [build_route(table, route, context, report) for table, route in _sections(tables, RouteSection, report)]
+    if whole and report.count == before:
+        _check_routed(tables, report)
+    rules = [build_rule(table, rule, context, report) for table, rule in _sections(tables, RuleSection, report)]
     report.raise_if_any()
     return Ruleset(
         interval=poll.interval,
@@ -92,13 +102,20 @@ def _check_intervals(tables: list[Table], sources: list[SourceConfig], report: R
             report.add(table, ("interval",), "is shorter than 1s", 'write "1s" or more')
 
 
-def _context(poll: PollSection, sources: list[SourceConfig], metrics: Mapping[str, Metric]) -> Context:
+def _context(tables: Tables, poll: PollSection, sources: list[SourceConfig], metrics: Mapping[str, Metric]) -> Context:
     intervals = [poll.interval if source.interval is None else source.interval for source in sources]
+    added = {name for table in tables.arrays["rules"] for name in _keys(table.data.get("labels"))}
     return Context(
         metrics,
+        labels=frozenset(added.union(_ALWAYS, *(metric.labels for metric in metrics.values()))),
         shortest=min(intervals, default=poll.interval),
         longest=max(intervals, default=poll.interval),
+        receivers=frozenset(_names(tables.arrays["receivers"])),
     )
+
+
+def _keys(value: object) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
 
 
 def _names(tables: list[Table]) -> set[str]:
@@ -116,11 +133,22 @@ def _check_names(tables: list[Table], key: str, report: Report) -> None:
         first.setdefault(name, table)
 
 
-def _routes(tables: list[Table], receivers: Collection[str], report: Report) -> list[Route]:
-    sections = [(table, validate(table, RouteSection, report)) for table in tables]
-    return [build_route(table, section, receivers, report) for table, section in sections if section is not None]
+def _check_routed(tables: Tables, report: Report) -> None:
+    """Report receivers that no route names: they would never be told anything."""
+    routed = {name for table in tables.arrays["routes"] for name in _list(table.data.get("receivers"))}
+    for table in tables.arrays["receivers"]:
+        name = table.data.get("name")
+        if tables.arrays["routes"] and isinstance(name, str) and name not in routed:
+            report.add(table, ("name",), f"no route leads to {name}", "name it in the receivers of a route")
 
 
-def _rules(tables: list[Table], context: Context, report: Report) -> list[Rule]:
-    sections = [(table, validate(table, RuleSection, report)) for table in tables]
-    return [build_rule(table, section, context, report) for table, section in sections if section is not None]
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _sections(tables: Tables, model: type[Rules], report: Report) -> Iterator[tuple[Table, Rules]]:
+    kind = "routes" if model is RouteSection else "rules"
+    for table in tables.arrays[kind]:
+        section = validate(table, model, report)
+        if section is not None:
+            yield table, section

@@ -1,4 +1,4 @@
-"""Matchers of routes: ``severity="critical"``, written and understood as in Prometheus."""
+"""Matchers of routes and thresholds: ``severity="critical"``, written and understood as in Prometheus."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def parse_matcher(text: str) -> Matcher:
         if reason:
             raise ValueError(f"the regular expression of '{text}' {reason}; correct it, or match with = instead")
     return matcher
+
+
+def written(matcher: Matcher) -> str:
+    """Return the text of a matcher: the inverse of ``parse_matcher``."""
+    value = matcher.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'{matcher.name}{matcher.op.value}"{value}"'
 
 
 def matches(matchers: Iterable[Matcher], labels: Mapping[str, str]) -> bool:

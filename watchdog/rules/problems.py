@@ -68,3 +68,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]}?"
     return f"known are: {', '.join(names)}" if names else "there is none to choose from"
+
+
+def misspelt(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant; None if ``name`` is known, or like none of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+    return close[0] if close and name not in names else None

@@ -18,7 +18,7 @@ Quantity = Annotated[float, Field(strict=True)] | str
 class RulesSection(Section):
     """Base of the tables below; keys are written as in the file only."""
 
-    model_config = ConfigDict(populate_by_name=False)
+    model_config = ConfigDict(populate_by_name=False, use_attribute_docstrings=True)
 
 
 class PollSection(RulesSection):
@@ -34,6 +34,7 @@ class RouteSection(RulesSection):
     match: tuple[str, ...] = ()
     """Matchers that must all hold; without any, the route takes every alert."""
     receivers: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Names of receivers."""
     continue_: Annotated[bool, Field(alias="continue", strict=True)] = False
     """Try the routes below as well."""
     group_by: tuple[Label, ...] | None = None
@@ -48,13 +49,19 @@ class RuleSection(RulesSection):
     """``[[rules]]``: either ``metric`` with ``below`` or ``above``, or ``expr``."""
 
     alert: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+    """The rule's name, each once."""
     expr: Annotated[str, Field(min_length=1)] | None = None
     """PromQL over the metrics of docs/metrics.md."""
     clear_expr: Annotated[str, Field(min_length=1)] | None = None
     """A firing alert clears when this holds; when ``expr`` no longer holds if not set."""
     metric: str | None = None
+    """A metric of docs/metrics.md, for a threshold."""
+    match: tuple[str, ...] = ()
+    """Matchers that choose series of ``metric``; all of them when not set."""
     below: Quantity | None = None
+    """The alert holds below this; one of ``below`` and ``above``."""
     above: Quantity | None = None
+    """The alert holds above this."""
     window: Duration | None = None
     """Every sample of this span must be beyond the limit, unless ``reduce`` says otherwise."""
     reduce: Reduce | None = None
@@ -79,6 +86,8 @@ class RuleSection(RulesSection):
     summary: str = ""
     """Template of the first line; a built-in one when not set."""
     description: str = ""
+    """Template of what to know and do."""
     runbook_url: str = ""
+    """Template of the address of a page that says more."""
     group_by: tuple[Label, ...] | None = None
     """The route's when not set."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from watchdog.config import parse_duration
+from watchdog.promql.storage import Matcher
+from watchdog.rules.matchers import written
 
 Side = Literal["below", "above"]
 Reduce = Literal["avg", "min", "max", "median", "p95", "p05", "last"]
 
 _BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*(%|[KMGT]?i?B)?")
-_NUMBER_ONLY = re.compile(r"-?\d+(\.\d+)?")
+_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(%|[KMGT]?i?B)?", re.ASCII)
+_NUMBER_ONLY = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _KIND = {"ratio": "%", "bytes": "B", "seconds": "s"}
 """Which suffix fits the unit of a metric."""
 _EXAMPLE = {"ratio": '"5%"', "bytes": '"8GiB"', "seconds": '"20m"'}
@@ -32,6 +36,8 @@ class Threshold:
     reduce: Reduce | None = None
     """None: every sample of the window is beyond the limit."""
     clear: float | None = None
+    matchers: tuple[Matcher, ...] = ()
+    """Which series of the metric; all without any."""
 
     @property
     def expr(self) -> str:
@@ -47,10 +53,13 @@ class Threshold:
 
     @property
     def _value(self) -> str:
+        series = self.metric
+        if self.matchers:
+            series += "{" + ", ".join(written(matcher) for matcher in self.matchers) + "}"
         if self.window is None:
-            return self.metric
+            return series
         reduce = self.reduce or ("max" if self.side == "below" else "min")
-        series = f"{self.metric}[{duration(self.window)}]"
+        series += f"[{duration(self.window)}]"
         if reduce in _QUANTILES:
             return f"quantile_over_time({_QUANTILES[reduce]}, {series})"
         return f"{reduce}_over_time({series})"
@@ -69,19 +78,23 @@ def parse_quantity(value: float | str, unit: str) -> float:
     found = _QUANTITY.fullmatch(text)
     if isinstance(value, bool) or found is None:
         raise ValueError(f'"{text}" is not a quantity; write {example}')
-    amount, suffix = float(found[1]), found[2] or ""
+    amount, suffix = Decimal(found[1]), found[2] or ""
     if suffix and suffix[-1] != _KIND.get(unit):
         raise ValueError(f'"{text}" does not fit a metric in {unit}; write {example}')
     if unit == "ratio" and not suffix and abs(amount) > 1:
         raise ValueError(f'{text} is more than all of a ratio, which goes from 0 to 1; write "{text}%"')
-    return _scaled(amount, suffix)
+    scaled = _scaled(amount, suffix)
+    if not math.isfinite(scaled):
+        raise ValueError(f'"{text}" is too large; write {example}')
+    return scaled
 
 
-def _scaled(amount: float, suffix: str) -> float:
+def _scaled(amount: Decimal, suffix: str) -> float:
+    # Decimal, so that 0.7 % is 0.007 and reads so in PromQL.
     if suffix == "%":
-        return amount / 100
+        return float(amount / 100)
     if suffix.endswith("iB") or suffix in ("", "B"):
-        return amount * _BYTES[suffix.rstrip("iB")]
+        return float(amount * _BYTES[suffix.rstrip("iB")])
     raise ValueError(f'the unit {suffix} is decimal to some and binary to others; write "{suffix[0]}iB"')
 
 
