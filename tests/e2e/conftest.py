@@ -82,6 +82,12 @@ class Cloud:
         self.sources = build_sources(self.rules, self.env)
         self.engine = build_engine(build_program(self.rules, self.sources), self.snapshot, self.env)
 
+    def restart(self) -> None:
+        """Lose all memory."""
+        for source in self.sources.values():
+            source.close()
+        self.start()
+
     def busy(self, utilization: float) -> None:
         """Let the GPUs work this much from now on."""
         now, before, after = self.now[0], self.world.jobs[0].signal, steady(gpu_utilization=utilization)

@@ -64,9 +64,10 @@ class Evaluation:
         return any(compatible(labels, other) for other in self.cleared)
 
 
-def evaluate_rule(rule: CompiledRule, context: Context, at: float) -> Evaluation:
+def evaluate_rule(rule: CompiledRule, context: Context, at: float, *, clearing: bool = False) -> Evaluation:
     """Evaluate one rule at one time (now, or in the past that the history holds).
 
+    The clear condition, which may hold for every healthy series, is looked at only where ``clearing`` asks.
     Raises EvaluationError, also when two series would become the same alert.
     """
     options = Options(lookback=context.lookback, min_coverage=rule.rule.min_coverage)
@@ -79,10 +80,10 @@ def evaluate_rule(rule: CompiledRule, context: Context, at: float) -> Evaluation
         found[item.fingerprint] = item
     uncovered = [result.uncovered] if result.uncovered is not None else []
     cleared: tuple[Mapping[str, str], ...] = ()
-    if rule.clear is not None:
-        clearing = evaluate(rule.clear, context.storage, at, options)
-        cleared = tuple(labels for labels, _ in _rows(clearing.value))
-        uncovered += [clearing.uncovered] if clearing.uncovered is not None else []
+    if clearing and rule.clear is not None:
+        found_clear = evaluate(rule.clear, context.storage, at, options)
+        cleared = tuple(labels for labels, _ in _rows(found_clear.value))
+        uncovered += [found_clear.uncovered] if found_clear.uncovered is not None else []
     return Evaluation(found, cleared, LabelColumns.concat(uncovered) if uncovered else None)
 
 

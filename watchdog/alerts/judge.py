@@ -84,13 +84,13 @@ class _Round:
 
     def run(self, rule: CompiledRule) -> None:
         """Evaluate one rule and move its alerts. One that fails leaves its alerts as they are."""
+        open_ = [a for a in self.alerts.values() if a.rule == rule.rule.name and a.state is not AlertState.INACTIVE]
         try:
-            seen = evaluate_rule(rule, self.context, self.context.now)
+            seen = evaluate_rule(rule, self.context, self.context.now, clearing=bool(open_))
         except EvaluationError as error:
             self.failures[rule.rule.name] = str(error)
             return
         held = HeldSince(rule, self.context, evaluate_rule)
-        open_ = [a for a in self.alerts.values() if a.rule == rule.rule.name and a.state is not AlertState.INACTIVE]
         if rule.rule.no_data == "alert":
             seen = with_missing(seen, rule, self._missing(rule, open_))
         for alert in open_:

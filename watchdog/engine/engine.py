@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from watchdog.alerts.evaluation import Context
 from watchdog.alerts.judge import Judge, Judgement
 from watchdog.engine.program import Program
-from watchdog.history import History, OwnRow, SeriesPoints
+from watchdog.history import History, SeriesPoints
 from watchdog.incidents.book import Book
 from watchdog.jobs.registry import Registry
 from watchdog.jobs.series import job_samples, source_samples
@@ -91,10 +91,10 @@ class Engine:
         return dropped
 
     def _write_own(self, read: Iterable[JobRecord], now: float) -> None:
-        rows = [OwnRow(*sample) for sample in source_samples(self.sources)]
+        rows = list(source_samples(self.sources))
         for record in read:
             newest = self.history.newest_of_job(record.job.source, record.job.job)
-            rows += [OwnRow(*sample) for sample in job_samples(record, newest, now)]
+            rows += job_samples(record, newest, now)
         self.history.put_many(rows, now, self.program.interval)
 
     def _backfilled(self, polls: Iterable[Poll]) -> frozenset[JobKey]:
@@ -125,7 +125,8 @@ class Engine:
 
 
 def _series(reading: JobReading) -> Iterable[SeriesPoints]:
+    labels, project_labels = reading.job.labels, reading.job.project_labels
     for points in reading.points:
-        yield SeriesPoints(reading.job.labels, points)
+        yield SeriesPoints(labels, points)
     for points in reading.project_points:
-        yield SeriesPoints(reading.job.project_labels, points)
+        yield SeriesPoints(project_labels, points)

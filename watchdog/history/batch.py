@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from watchdog.model import Labels, Points
+from watchdog.model import Labels, OwnRow, Points
+
+__all__ = ["HistoryStats", "IngestReport", "OwnRow", "SeriesPoints"]
 
 
 class SeriesPoints(NamedTuple):
@@ -14,15 +16,6 @@ class SeriesPoints(NamedTuple):
 
     base: Labels
     points: Points
-
-
-class OwnRow(NamedTuple):
-    """One sample of one of watchdog's own series; ``extra`` are the labels beside the base."""
-
-    base: Labels
-    metric: str
-    extra: Labels
-    value: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Puts samples into a matrix: disorder, repeats, revisions, late ones, several in a slot.
 
-A *cell* is one series' part of one slot. Most samples are alone in theirs and find it empty or holding
-themselves; those are written at once. The others are merged with what their cells hold.
+A *cell* is one series' part of one slot. Most samples are alone in theirs, and find its first row empty
+or holding themselves; those are written at once. The others are merged with what their cells hold then.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def write(matrix: Matrix, columns: Index, times: Floats, values: Floats) -> tupl
     rows = _rows_for(matrix, slots)
     before = matrix.times[rows, columns]
     new = np.isnan(before)
-    simple = _alone(matrix, rows, columns) & (new | (before == times))
+    simple = _last_of_cell(rows, columns) & (new | (before == times))
     if simple.all():
         return _put(matrix, rows, new, (columns, times, values))
     counts = _put(matrix, rows[simple], new[simple], (columns[simple], times[simple], values[simple]))
@@ -66,14 +66,9 @@ def _rows_for(matrix: Matrix, slots: Floats) -> Index:
     return np.searchsorted(matrix.slots, slots)
 
 
-def _alone(matrix: Matrix, rows: Index, columns: Index) -> Mask:
-    """Mark the samples that are the only one of the batch in their cell, which has one row only."""
-    same = (columns[1:] == columns[:-1]) & (rows[1:] == rows[:-1])
-    alone: Mask = ~(np.append(same, False) | np.append(False, same))
-    crowded = matrix.slots[1:] == matrix.slots[:-1]
-    if crowded.any():
-        alone &= ~np.append(crowded, False)[rows]
-    return alone
+def _last_of_cell(rows: Index, columns: Index) -> Mask:
+    """Mark the samples (sorted) that are the last of the batch in their cell; most cells get one only."""
+    return np.append((columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1]), True)
 
 
 def _put(matrix: Matrix, rows: Index, new: Mask, samples: Samples) -> tuple[int, int]:

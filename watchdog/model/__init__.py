@@ -9,7 +9,7 @@ from watchdog.model.changes import Changes, Pending, Snapshot
 from watchdog.model.incidents import AlertView, Conversation, Incident, IncidentView, Notification, Reason, Receipt
 from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
 from watchdog.model.labels import Labels, labels_of
-from watchdog.model.polls import JobReading, Points, Poll, PollRequest, Watched
+from watchdog.model.polls import JobReading, OwnRow, Points, Poll, PollRequest, Watched
 
 __all__ = [
     "Alert",
@@ -26,6 +26,7 @@ __all__ = [
     "JobStatus",
     "Labels",
     "Notification",
+    "OwnRow",
     "Pending",
     "Points",
     "Poll",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from watchdog.model.jobs import Job
 from watchdog.model.labels import Labels
@@ -21,6 +22,16 @@ class Points:
     labels: Labels
     times: Sequence[float]
     values: Sequence[float]
+
+
+class OwnRow(NamedTuple):
+    """One sample of one of watchdog's own series; a tuple, because a tick makes thousands of them."""
+
+    base: Labels
+    metric: str
+    extra: Labels
+    """The labels beside the base."""
+    value: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,9 +151,9 @@ def _threshold(table: Table, section: RuleSection, metric: str, context: Context
         report.add(table, ("reduce",), "has no window to reduce", 'add window = "20m"')
     side = _side(table, section, report)
     limit = _quantity(table, side, section, context, report) if side else None
+    clear = _quantity(table, "clear", section, context, report)
     if side is None or limit is None:
         return None
-    clear = _quantity(table, "clear", section, context, report)
     if clear is not None and (clear < limit if side == "below" else clear > limit):
         reason = f"is on the side where the alert fires ({side} {number(limit)})"
         report.add(table, ("clear",), reason, f"set it at or {'above' if side == 'below' else 'below'} the limit")

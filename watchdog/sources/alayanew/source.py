@@ -98,7 +98,10 @@ class AlayaNewSource:
             return self._read(task, request, deadline)
 
         outcomes = [item for item in run_all(read, tasks, _THREADS, self._api.http.stopped) if item is not None]
-        gone = self._count_missing([*absent, *(item.task.known.job for item in outcomes if item.not_found)])
+        lost = [item.task.known.job for item in outcomes if item.not_found and not item.task.stated]
+        gone = self._count_missing(
+            [*absent, *lost]
+        )  # one that the list still has is not gone, whatever its metrics say
         unlisted = [unread(job, "not in the job list") for id_, job in absent.items() if id_ not in gone]
         readings = [item.reading for item in outcomes if self._tells(item, request, gone)]
         known_gone = tuple(job for job in gone if job in request.watched)
