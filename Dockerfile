@@ -9,7 +9,7 @@ RUN python -m venv /build \
     && /build/bin/pip install --require-hashes --requirement requirements-build.txt \
     && /build/bin/pip --python /opt/watchdog/bin/python install --require-hashes --only-binary :all: --no-compile \
         --requirement requirements.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE rules.example.toml ./
 COPY watchdog watchdog
 # Byte code is compiled here, since the running container cannot write it; libraries' own tests stay behind.
 RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \

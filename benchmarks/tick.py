@@ -38,6 +38,7 @@ from watchdog.bootstrap import (
 from watchdog.engine.engine import Engine
 from watchdog.model import Snapshot
 from watchdog.rules.model import Ruleset
+from watchdog.service.memory import tune_collector
 from watchdog.settings import Settings
 from watchdog.simulated.baseten import KEY
 from watchdog.store import SqlStore
@@ -79,6 +80,7 @@ class Tick:
         self.sources = build_sources(ruleset, self.env)
         self.engine = Engine(build_program(ruleset, self.sources), Snapshot(), now())
         self.store = SqlStore(self.env.settings.store)
+        tune_collector()  # as the service does
 
     def __call__(self) -> None:
         polls = [source.poll(self.engine.request(name, self.env.clock())) for name, source in self.sources.items()]

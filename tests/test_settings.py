@@ -122,6 +122,18 @@ def test_a_file_that_cannot_be_read_names_its_variable(tmp_path: Path, mounted: 
         EnvSecrets({}, mounted).find("KEY")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql+psycopg://bo:s3c:ret@db:5432/x", "postgresql+psycopg://bo:[redacted]@db:5432/x"),
+        ("redis://:s3cret@h", "redis://:[redacted]@h"),
+        ("https://h:8080/a@b sqlite:////var/x.db", "https://h:8080/a@b sqlite:////var/x.db"),
+    ],
+)
+def test_passwords_of_urls_are_struck_out(text: str, shown: str) -> None:
+    assert EnvSecrets({}).redact(text) == shown
+
+
 def test_longer_secrets_are_struck_out_first_and_so_are_their_json_forms() -> None:
     secrets = EnvSecrets({"A": "key", "B": 'key-"quoted"'})
     secrets.find("A")

@@ -89,7 +89,10 @@ def test_humanize_duration(value: object, text: str) -> None:
     assert shown("{{ value | humanizeDuration }}", {"value": value}) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.1234567, "12.35%"), (1, "100%"), (0, "0%"), (None, "unknown")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.1234567, "12.35%"), (1, "100%"), (0, "0%"), (math.nan, "NaN%"), (-math.inf, "-Inf%"), (None, "unknown")],
+)
 def test_humanize_percentage(value: object, text: str) -> None:
     assert shown("{{ value | humanizePercentage }}", {"value": value}) == text
 
@@ -147,12 +150,21 @@ def test_a_template_that_fails_names_the_error(text: str, reason: str) -> None:
     assert text in explained
 
 
-def test_a_template_never_comes_out_blank() -> None:
-    assert render_or_explain(compile_template("{{ labels.owner }}"), DATA) == (
-        "[template prints nothing] {{ labels.owner }}"
-    )
+def test_a_text_that_must_say_something_never_comes_out_blank() -> None:
+    nothing = compile_template(" {{ labels.owner }}")
+    assert render_or_explain(nothing, DATA, blank=False) == "[template prints nothing]  {{ labels.owner }}"
+    assert render_or_explain(nothing, DATA) == " "
     assert render_or_explain(compile_template(""), DATA) == ""
-    assert render_or_explain(compile_template("{{ labels.gpu }}"), DATA) == "3"
+    assert render_or_explain(compile_template("{{ labels.gpu }}"), DATA, blank=False) == "3"
+
+
+def test_the_names_of_a_template_are_found_in_all_branches() -> None:
+    text = """{% set a = value %}{% if b %}{{ labels.gpu.upper() }}{% else %}{{ labels["node"] }}{% endif %}
+{{ job.name }}{{ job["gpus"] }}{{ labels[a] }}{% for x in labels %}{{ x }}{% endfor %}{{ a.job }}"""
+    names = templates.names_in(compile_template(text))
+    assert names.variables == {"value", "b", "labels", "job"}
+    assert names.labels == {"gpu", "node"}
+    assert names.job == {"name", "gpus"}
 
 
 @pytest.mark.parametrize(("size", "length"), [(3999, 3999), (4000, 4000), (4001, 4000)])

@@ -45,7 +45,7 @@ Duration = Annotated[
 class Section(BaseModel):
     """Base of every table of the rules file: unknown keys are errors, values do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
 
 
 class EnvRef(Section):

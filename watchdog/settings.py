@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from watchdog.errors import UsageError
 
 REDACTED = "[redacted]"
+_PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
+"""The password of a URL, such as that of a PostgreSQL store."""
 _CHOICES = {"log_format": ("text", "json"), "log_level": ("debug", "info", "warning", "error")}
 
 
@@ -71,10 +74,10 @@ class EnvSecrets:
         return value or None
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with every secret that was ever handed out struck out, in JSON strings as well."""
+        """Return ``text`` with passwords of URLs and every secret that was ever handed out struck out, also in JSON."""
         for secret in self._seen:
             text = text.replace(secret, REDACTED)
-        return text
+        return _PASSWORD.sub(rf"\1{REDACTED}", text)
 
     def _remember(self, value: str) -> None:
         forms = {value, json.dumps(value, ensure_ascii=False)[1:-1]}

@@ -66,15 +66,15 @@ def _number(value: object) -> float | None:
     raise ValueError(f"a number is wanted here, not {type(value).__name__}")
 
 
-def _filter(shape: Callable[[float], str]) -> Callable[[object], str]:
-    """Make a filter that prints what is not known as ``unknown``, and NaN and infinities as Prometheus does."""
+def _filter(shape: Callable[[float], str], unit: str = "") -> Callable[[object], str]:
+    """Make a filter that prints what is not known as ``unknown``, and what is not finite as Prometheus does."""
 
     def apply(value: object) -> str:
         number = _number(value)
         if number is None:
             return UNKNOWN
         if not math.isfinite(number):
-            return "NaN" if math.isnan(number) else ("+Inf" if number > 0 else "-Inf")
+            return ("NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf") + unit
         return shape(number)
 
     return apply
@@ -157,7 +157,7 @@ def _environment() -> _Sandbox:
     env.filters["humanize"] = _filter(humanize)
     env.filters["humanize1024"] = _filter(humanize1024)
     env.filters["humanizeDuration"] = _filter(humanize_duration)
-    env.filters["humanizePercentage"] = _filter(humanize_percentage)
+    env.filters["humanizePercentage"] = _filter(humanize_percentage, "%")
     # A template that builds a huge text would hold up the tick of every other rule.
     for name in ("range", "lipsum", "cycler", "joiner", "namespace"):
         env.globals.pop(name)

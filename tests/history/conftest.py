@@ -43,11 +43,6 @@ def samples(history: History, metric: str = "gpu_utilization", **labels: str) ->
     return list(zip((window.times[there, 0] - T0).tolist(), window.values[there, 0].tolist(), strict=True))
 
 
-@pytest.fixture(name="T0")
-def start() -> float:
-    return T0
-
-
 @pytest.fixture(name="base")
 def make_base() -> Callable[..., Labels]:
     return base

@@ -240,4 +240,4 @@ def matchers(metric: str, labels: Mapping[str, str]) -> list[Matcher]:
 
 
 TestAgainstModel = Machine.TestCase
-TestAgainstModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAgainstModel.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -56,6 +56,11 @@ def gpus(*levels: float) -> dict[str, float]:
     return per_gpu("gpu_utilization", *levels)
 
 
+def memory(first: float, last: float) -> Levels:
+    """One GPU whose memory goes from one level to another in the whole of the past."""
+    return {"gpu_memory_utilization n0 0": (first, last)}
+
+
 CASES: Sequence[tuple[str, Levels, Levels]] = [
     ("GPUIdle", gpus(0.0, 0.049), gpus(0.0, 0.05)),
     ("JobPartlyIdle", gpus(0.9, 0.04), gpus(0.3, 0.04)),
@@ -65,7 +70,14 @@ CASES: Sequence[tuple[str, Levels, Levels]] = [
         {**gpus(0.09), **per_gpu("gpu_memory_utilization", 0.51)},
         {**gpus(0.09), **per_gpu("gpu_memory_utilization", 0.5)},
     ),
-    ("VRAMNearLimit", per_gpu("gpu_memory_utilization", 0.951), per_gpu("gpu_memory_utilization", 0.95)),
+    (
+        "VRAMHeldWhileIdle",
+        {**gpus(0.09, 0.0), **per_gpu("gpu_memory_utilization", 0.9, 0.9)},
+        {**gpus(0.1, 0.0), **per_gpu("gpu_memory_utilization", 0.9, 0.9)},
+    ),
+    ("VRAMNearLimit", memory(0.84, 0.96), memory(0.96, 0.96)),
+    ("VRAMNearLimit", memory(0.83, 0.957), memory(0.83, 0.952)),
+    ("VRAMNearLimit", memory(0.86, 0.98), memory(0.92, 0.98)),
     ("MemoryNearLimit", {"memory_utilization n0": 0.951}, {"memory_utilization n0": 0.95}),
     (
         "EphemeralStorageNearlyFull",
@@ -79,6 +91,11 @@ CASES: Sequence[tuple[str, Levels, Levels]] = [
     ),
     (
         "EphemeralStorageFilling",
+        {"ephemeral_storage_utilization n0": (0.5, 0.75)},
+        {"ephemeral_storage_utilization n0": (0.4, 0.6)},
+    ),
+    (
+        "EphemeralStorageFilling",
         {"ephemeral_storage_utilization n0": (0.5, 0.7), "ephemeral_storage_usage_bytes n0": (5e11, 7e11)},
         {"ephemeral_storage_utilization n0": (0.5, 0.65), "ephemeral_storage_usage_bytes n0": (5e11, 6.5e11)},
     ),
@@ -86,6 +103,12 @@ CASES: Sequence[tuple[str, Levels, Levels]] = [
     ("CacheFilling", {"cache_utilization": (0.7, 0.78)}, {"cache_utilization": (0.7, 0.73)}),
     ("GPULagging", gpus(0.9, 0.9, 0.9, 0.67), gpus(0.9, 0.9, 0.9, 0.68)),
     ("GPULagging", gpus(0.31, 0.31, 0.31, 0.1), gpus(0.3, 0.3, 0.3, 0.1)),
+    ("GPULagging", gpus(0.9, 0.9, 0.9, 0.05), gpus(0.9, 0.9, 0.9, 0.049)),
+    (
+        "GPULagging",
+        {**gpus(0.9, 0.9, 0.5), **per_gpu("gpu_power_watts", 300.0, 300.0, 239.0)},
+        {**gpus(0.9, 0.9, 0.5), **per_gpu("gpu_power_watts", 300.0, 300.0, 240.0)},
+    ),
     ("NodeLagging", gpus(*[0.9] * 16, *[0.6] * 8), gpus(*[0.9] * 16, *[0.7] * 8)),
     ("JobFailed", {"job_status failed": 1.0, "job_status running": 0.0}, {"job_status failed": 0.0}),
     ("JobPendingTooLong", {"job_pending_seconds": 1801.0}, {"job_pending_seconds": 1800.0}),

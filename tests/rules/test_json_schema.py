@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from watchdog.rules import schema
 
 
@@ -22,4 +24,16 @@ def test_the_schema_knows_every_kind_and_refuses_the_rest(models: tuple[Any, Any
     assert rule["required"] == ["alert"]
     assert {"for", "below", "severity"} <= set(rule["properties"])
     assert rule["properties"]["for"]["type"] == "string"
+    assert (rule["properties"]["for"]["default"], rule["properties"]["grace"]["default"]) == ("0s", "0s")
+    interval = properties["poll"]["properties"]["interval"]
+    assert interval["default"] == "1m"
+    assert not {"ge", "gt"} & set(interval)
     assert "continue" in properties["routes"]["items"]["properties"]
+
+
+@pytest.mark.parametrize("table", ["poll", "routes", "rules"])
+def test_every_key_is_described(models: tuple[Any, Any], table: str) -> None:
+    found: Any = schema(*models)
+    shape = found["properties"][table]
+    properties = shape.get("items", shape)["properties"]
+    assert [name for name, key in properties.items() if not key.get("description")] == []

@@ -51,7 +51,6 @@ def test_a_long_rule_is_taken_as_it_is(load_text: Load) -> None:
 clear_expr = 'source_up == 1'
 keep_firing_for = "5m"
 no_data = "alert"
-event = true
 min_coverage = 0.5
 labels = { severity = "critical", team = "{{ labels.owner }}" }
 summary = "down"
@@ -61,7 +60,7 @@ group_by = ["source"]
 """
     ).rules[0]
     assert (rule.expr, rule.clear_expr) == ("source_up == 0", "source_up == 1")
-    assert (rule.keep_firing_for, rule.no_data, rule.event, rule.min_coverage) == (300.0, "alert", True, 0.5)
+    assert (rule.keep_firing_for, rule.no_data, rule.event, rule.min_coverage) == (300.0, "alert", False, 0.5)
     assert rule.labels == {"severity": "critical", "team": "{{ labels.owner }}"}
     assert (rule.summary, rule.description) == ("down", "d")
     assert rule.group_by == ("source",)
@@ -83,6 +82,15 @@ group_by = ["source"]
 )
 def test_a_rule_without_words_gets_some(load_text: Load, rule: str, summary: str) -> None:
     assert summary in load_text(HEAD + RULE + rule).rules[0].summary
+
+
+def test_matchers_choose_the_series_of_a_threshold(load_text: Load) -> None:
+    rule = load_text(GOOD + """match = ['job_name=~"llm.*"', 'node!="a\\"b"']\nwindow = "5m"\nclear = "6%"\n""").rules[
+        0
+    ]
+    selector = r'gpu_utilization{job_name=~"llm.*", node!="a\"b"}[5m]'
+    assert rule.expr == f"max_over_time({selector}) < 0.05"
+    assert rule.clear_expr == f"max_over_time({selector}) >= 0.06"
 
 
 def test_routes_keep_their_terms(load_text: Load) -> None:
@@ -197,6 +205,50 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ('expr = "source_up"\nseverity = "{{"\n', 12, "rules[0].severity", "the template is not a template"),
         ('expr = "source_up"\nseverity = "a"\nlabels = { severity = "b" }\n', 12, "rules[0].severity", "is also in"),
         ('expr = "source_up"\ndescription = "{{ 1 / 0 }}"\n', 12, "rules[0].description", "fails: ZeroDivision"),
+        ('expr = "source_up"\nmatch = ["a=b"]\n', 12, "rules[0].match", "belongs to metric"),
+        ('metric = "gpu_utilization"\nbelow = 0\nmatch = ["a=b"]\n', 13, "rules[0].match[0]", "is not a matcher"),
+        (
+            """metric = "gpu_utilization"\nbelow = 0\nmatch = ['gpus="0"']\n""",
+            13,
+            "rules[0].match[0]",
+            "gpu_utilization has no label gpus",
+        ),
+        ("expr = 'source_up{job=\"x\"} > 1'\n", 11, "rules[0].expr", "source_up has no label job"),
+        ("expr = 'job_status{state=\"failed\"} == 1'\n", 11, "rules[0].expr", "job_status has no label state"),
+        (
+            'expr = "max by (jobb) (gpu_utilization) > 1"\n',
+            11,
+            "rules[0].expr",
+            "no metric of the expression has a label jobb, at character 1: max",
+        ),
+        (
+            'expr = "gpu_utilization > on (job, nodes) gpu_power_watts"\n',
+            11,
+            "rules[0].expr",
+            "no metric of the expression has a label nodes, at character 17: >",
+        ),
+        ('expr = "source_up"\nevent = true\nkeep_firing_for = "5m"\n', 13, "rules[0].keep_firing_for", "is about"),
+        ('expr = "source_up"\nevent = true\nclear_expr = "source_up"\n', 13, "rules[0].clear_expr", "is about"),
+        ('expr = "source_up"\nseverity = "critcal"\n', 12, "rules[0].severity", "critcal is no severity"),
+        ('expr = "source_up"\nlabels.severity = "warn"\n', 12, "rules[0].labels.severity", "warn is no severity"),
+        ('expr = "source_up"\ngroup_by = ["sorce"]\n', 12, "rules[0].group_by[0]", "no alert has a label sorce"),
+        ('expr = "source_up"\nsummary = "{{ lables.job }}"\n', 12, "rules[0].summary", "the template names lables"),
+        ('expr = "source_up"\nsummary = "{{ job.nmae }}"\n', 12, "rules[0].summary", "the template names job.nmae"),
+        (
+            'expr = "source_up"\nsummary = "{{ labels.jobname }}"\n',
+            12,
+            "rules[0].summary",
+            "no alert has a label jobname",
+        ),
+        (
+            """expr = "source_up"\nsummary = "{{ labels['jobname'] }}"\n""",
+            12,
+            "rules[0].summary",
+            "no alert has a label jobname",
+        ),
+        ('expr = "source_up"\nsummary = "{{ value - threshold }}"\n', 12, "rules[0].summary", "fails: TypeError"),
+        ('expr = "source_up"\nsummary = "{{ job.gpus * 2 }}"\n', 12, "rules[0].summary", "fails: SecurityError"),
+        ('expr = "source_up"\nlabels = { a = "{{ job.name }}" }\n', 12, "rules[0].labels.a", "names job, whose facts"),
         ('expr = "source_up"\nmin_coverage = 1.1\n', 12, "rules[0].min_coverage", "less than or equal to 1"),
     ],
 )
@@ -205,6 +257,24 @@ def test_one_mistake_of_a_rule(problems_of: Problems, rule: str, line: int, key:
     assert (problem.line, problem.key) == (line, key)
     assert reason in problem.reason
     assert problem.remedy
+
+
+def test_names_that_are_the_teams_own_are_fine(load_text: Load) -> None:
+    text = (
+        GOOD
+        + """severity = "sev2"
+group_by = ["team"]
+labels = { team = "{{ labels.owner }}" }
+summary = "{% set x = 1 %}{{ x }} {{ labels.team }} {{ labels.datacenter }} {{ value - threshold }}"
+"""
+    )
+    rule = load_text(text.replace("[[routes]]\n", "[[routes]]\nmatch = ['team=\"a\"', 'rack=\"1\"']\n")).rules[0]
+    assert (rule.labels["severity"], rule.group_by) == ("sev2", ("team",))
+
+
+def test_both_limits_are_told_at_once(problems_of: Problems) -> None:
+    found = problems_of(HEAD + RULE + 'metric = "gpu_utilization"\nbelow = "a"\nclear = "b"\n')
+    assert [problem.key for problem in found] == ["rules[0].below", "rules[0].clear"]
 
 
 @pytest.mark.parametrize(("interval", "fits"), [("59s", True), ("60s", True), ("61s", False)])
@@ -269,6 +339,15 @@ def test_clear_lies_beyond_the_limit(load_text: Load, clear: str, fits: bool) ->
             "is not a matcher",
         ),
         ('receivers = ["ml"]', 'receivers = ["ml"]\nmatch = [\'a=~"("\']', 9, "routes[0].match[0]", "the regular"),
+        ('receivers = ["ml"]', """receivers = ["ml"]\nmatch = ['severty="a"']""", 9, "routes[0].match[0]", "severty"),
+        ('receivers = ["ml"]', 'receivers = ["ml"]\ngroup_by = ["jobs"]', 9, "routes[0].group_by[0]", "label jobs"),
+        (
+            "[[routes]]",
+            '[[receivers]]\nname = "ops"\ntype = "console"\n[[routes]]',
+            8,
+            "receivers[1].name",
+            "no route leads to ops",
+        ),
         ("[[sources]]", "[poll]\ninterval = '0s'\n[[sources]]", 2, "poll.interval", "greater than or equal to 1"),
         ("[[sources]]", "poll = 5\n[[sources]]", 1, "poll", "is not a table"),
         ("[[sources]]", "[ruels]\n[[sources]]", 1, "ruels", "unknown table"),
@@ -353,6 +432,20 @@ def test_names_and_poll_are_unique_over_all_files(tmp_path: Path, load_path: Loa
         load_path(tmp_path)
     assert [(problem.line, problem.key) for problem in caught.value.problems] == [(1, "poll"), (4, "rules[0].alert")]
     assert "a.toml:10" in caught.value.problems[1].reason
+
+
+def test_a_file_that_cannot_be_read_does_not_make_the_others_look_wrong(tmp_path: Path, load_path: LoadPath) -> None:
+    head = HEAD.replace("[[routes]]", '[[receivers]]\nname = "ops"\ntype = "console"\n[[routes]]')
+    (tmp_path / "a.toml").write_text("[[receivers]\n")
+    (tmp_path / "b.toml").write_text(head.replace('["ml"]', '["elsewhere"]'))
+    (tmp_path / "c.toml").mkdir()
+    with pytest.raises(RulesError) as caught:
+        load_path(tmp_path)
+    assert [(Path(problem.file).name, problem.line) for problem in caught.value.problems] == [
+        ("a.toml", 1),
+        ("c.toml", 0),
+    ]
+    assert caught.value.problems[1].reason == "cannot be read: Is a directory"
 
 
 def test_an_empty_folder(tmp_path: Path, load_path: LoadPath) -> None:

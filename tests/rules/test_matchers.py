@@ -1,11 +1,11 @@
-"""Matchers of routes."""
+"""Matchers of routes and thresholds."""
 
 from __future__ import annotations
 
 import pytest
 
 from watchdog.promql.storage import Matcher, MatchOp
-from watchdog.rules.matchers import matches, parse_matcher
+from watchdog.rules.matchers import matches, parse_matcher, written
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ from watchdog.rules.matchers import matches, parse_matcher
 )
 def test_a_matcher_is_read(text: str, matcher: Matcher) -> None:
     assert parse_matcher(text) == matcher
+    assert parse_matcher(written(matcher)) == matcher
 
 
 @pytest.mark.parametrize("text", ["", "severity", "severity=critical", "9a='x'", 'a=="x"', 'a="x', '{a="x"}', 'a="x",'])

@@ -23,6 +23,7 @@ from watchdog.service import report
 from watchdog.service.guard import Guard
 from watchdog.service.http import HttpServer, make_app
 from watchdog.service.loop import Loop, Maintenance
+from watchdog.service.memory import tune_collector
 from watchdog.service.poller import Poller
 from watchdog.store import lease_for
 
@@ -70,7 +71,7 @@ class Service:
         loop = self._make_loop(engine, senders)
         http = HttpServer(make_app(loop.health, loop.period), env.settings.listen)
         http.start()
-        self.loop = loop
+        tune_collector()
         try:
             loop.run()
         finally:

@@ -83,8 +83,9 @@ class Stage:
 
 def handle(arguments: argparse.Namespace) -> int:
     """Play the story (or a recording) and say what to do next."""
-    speed = arguments.speed or (120.0 if arguments.replay else 60.0)
-    if speed <= 0 or speed > 600:
+    usual = 120.0 if arguments.replay else 60.0
+    speed = usual if arguments.speed is None else arguments.speed
+    if not 0 < speed <= 600:
         raise UsageError("--speed takes a number above 0, up to 600")
     start = math.floor(time.time() / MINUTE) * MINUTE
     clock = SpedUp(start, speed, time.monotonic())

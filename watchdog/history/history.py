@@ -83,12 +83,10 @@ class History:
         ``FUTURE_TOLERANCE`` ahead of now and those not finite; these are counted.
         """
         groups: dict[Block, list[tuple[Series, Points]]] = defaultdict(list)
-        base: Labels | None = None
-        for item in batch:
-            if item.base != base:
-                base = item.base
-                owner = self._owners.get(base)
-            points = item.points
+        last: Labels | None = None
+        for base, points in batch:
+            if base != last:
+                last, owner = base, self._owners.get(base)
             series = owner.series.get((points.metric, points.labels))
             if series is None or series.block.matrix.step != step:
                 series = self._place(owner, (points.metric, points.labels), step)
@@ -98,8 +96,10 @@ class History:
     def put_many(self, rows: Iterable[OwnRow], now: float, step: float) -> IngestReport:
         """Write one sample at ``now`` of each of watchdog's own series, made every ``step`` seconds."""
         groups: dict[Block, list[tuple[Series, float]]] = defaultdict(list)
+        last: Labels | None = None
         for base, metric, extra, value in rows:
-            owner = self._owners.get(base)
+            if base != last:
+                last, owner = base, self._owners.get(base)
             series = owner.series.get((metric, extra))
             if series is None or series.block.matrix.step != step:
                 series = self._place(owner, (metric, extra), step)

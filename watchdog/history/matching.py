@@ -74,15 +74,11 @@ class Matching:
 
 def accepts(matcher: Matcher, text: str) -> bool:
     """Whether a matcher lets one label value pass. Raises EvaluationError for a bad regular expression."""
-    match matcher.op:
-        case MatchOp.EQUAL:
-            return text == matcher.value
-        case MatchOp.NOT_EQUAL:
-            return text != matcher.value
-        case MatchOp.REGEX:
-            return _compiled(matcher.value).fullmatch(text) is not None
-        case MatchOp.NOT_REGEX:
-            return _compiled(matcher.value).fullmatch(text) is None
+    if matcher.op in (MatchOp.EQUAL, MatchOp.NOT_EQUAL):
+        fits = text == matcher.value
+    else:
+        fits = _compiled(matcher.value).fullmatch(text) is not None
+    return fits if matcher.op in (MatchOp.EQUAL, MatchOp.REGEX) else not fits
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

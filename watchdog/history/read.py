@@ -60,7 +60,7 @@ def _without_empty(rows: int, empty: set[int]) -> tuple[int, int]:
     first, last = 0, rows
     while first in empty:
         first += 1
-    while last > first and last - 1 in empty:
+    while last - 1 in empty:
         last -= 1
     return first, last
 

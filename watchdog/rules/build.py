@@ -193,7 +193,7 @@ def _labels(table: Table, section: RuleSection, context: Context, report: Report
         if "severity" in section.labels:
             report.add(table, ("severity",), "is also in labels", "keep one of the two")
     severity = section.severity or section.labels.get("severity") or DEFAULT_SEVERITY
-    meant = misspelt(severity, SEVERITIES)
+    meant = misspelt(severity, SEVERITIES, likeness=0.65)
     if meant is not None:
         keys = ("severity",) if section.severity is not None else ("labels", "severity")
         report.add(table, keys, f"{severity} is no severity that is ordered", f"did you mean {meant}?")

@@ -7,6 +7,7 @@ from typing import Any
 
 from watchdog.config import ReceiverConfig, Section, SourceConfig
 from watchdog.rules.sections import PollSection, RouteSection, RuleSection
+from watchdog.rules.short_form import duration
 
 
 def schema(
@@ -17,6 +18,7 @@ def schema(
 
     def of(model: type[Section], kind: str | None = None) -> dict[str, Any]:
         shape = model.model_json_schema(by_alias=True)
+        _write_durations(shape["properties"])
         definitions.update(shape.pop("$defs", {}))
         if kind is not None:
             shape["properties"]["type"] = {"const": kind}
@@ -40,3 +42,13 @@ def schema(
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _write_durations(properties: dict[str, dict[str, Any]]) -> None:
+    """Write the defaults of durations as in the file, without limits on a number that is text there."""
+    for shape in properties.values():
+        default = shape.get("default")
+        if shape.get("type") == "string" and isinstance(default, float):
+            shape["default"] = duration(default) if default else "0s"
+            for limit in ("ge", "gt"):
+                shape.pop(limit, None)

@@ -70,8 +70,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known are: {', '.join(names)}" if names else "there is none to choose from"
 
 
-def misspelt(name: str, known: Iterable[str]) -> str | None:
+def misspelt(name: str, known: Iterable[str], *, likeness: float = 0.8) -> str | None:
     """Return the known name that was probably meant; None if ``name`` is known, or like none of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=likeness)
     return close[0] if close and name not in names else None

@@ -18,7 +18,7 @@ Quantity = Annotated[float, Field(strict=True)] | str
 class RulesSection(Section):
     """Base of the tables below; keys are written as in the file only."""
 
-    model_config = ConfigDict(populate_by_name=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(populate_by_name=False)
 
 
 class PollSection(RulesSection):
@@ -65,6 +65,7 @@ class RuleSection(RulesSection):
     window: Duration | None = None
     """Every sample of this span must be beyond the limit, unless ``reduce`` says otherwise."""
     reduce: Reduce | None = None
+    """What of the window is compared with the limit."""
     clear: Quantity | None = None
     """The limit at which a firing alert clears."""
     for_: Annotated[Duration, Field(alias="for")] = 0.0

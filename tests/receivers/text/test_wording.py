@@ -13,7 +13,7 @@ def test_an_incident_looks_like_its_alerts(make: Any) -> None:
     assert look(make.view(make.alert("0", unknown=True), make.alert("1"))) is Look.FIRING
     assert look(make.view(make.ended(make.alert()))) is Look.RESOLVED
     assert look(make.view(event)) is Look.EVENT
-    assert look(make.view(event, make.ended(make.alert("1")))) is Look.RESOLVED
+    assert look(make.view(event, make.ended(make.alert("1")))) is Look.EVENT
     assert look(make.view(event, make.alert("1", unknown=True))) is Look.UNKNOWN
     assert look(make.view(make.alert()).__class__(**{**_fields(make.view()), "alerts": ()})) is Look.FIRING
 

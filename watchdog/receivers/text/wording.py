@@ -50,9 +50,9 @@ class Change:
 
 def look(view: IncidentView) -> Look:
     """Return how the incident presents itself."""
-    if view.alerts and all(alert.event for alert in view.alerts):
-        return Look.EVENT
     firing = [alert for alert in view.alerts if alert.status == "firing" and not alert.event]
+    if not firing and any(alert.event for alert in view.alerts):
+        return Look.EVENT  # a job that failed closes its other alerts too: the failure is the news, not their end
     if view.status == "resolved":
         return Look.RESOLVED
     return Look.UNKNOWN if firing and all(alert.unknown for alert in firing) else Look.FIRING
