@@ -61,15 +61,15 @@ def test_a_window_must_hold_its_share_of_samples(world: World, minutes: int, fir
 
 
 def lose_data(world: World) -> list[Notification]:
-    return world.silent(30)
+    return list(world.silent(30))
 
 
 def fail_the_job(world: World) -> list[Notification]:
-    return world.silent(30, failed=True)
+    return list(world.silent(30, failed=True))
 
 
 def fail_the_source(world: World) -> list[Notification]:
-    return world.silent(30, error="503")
+    return list(world.silent(30, error="503"))
 
 
 def freeze_the_samples(world: World) -> list[Notification]:

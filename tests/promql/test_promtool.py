@@ -6,18 +6,18 @@ import itertools
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from watchdog.promql import Scalar, Vector
 
-SERIES = {
+SERIES: Mapping[str, list[float | None]] = {
     "m{job=1,gpu=0}": [0.1, 0.2, None, 0.4, 0.9, 0.9, None, None, 0.3, 0.0, 0.5],
     "m{job=1,gpu=1}": [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
     "m{job=2,gpu=0}": [5.0, 4.0, 3.0, None, None, None, None, None, None, None, None],
-    "lim{job=1,owner=o}": [2.0] * 11,
-    "lim{job=2,owner=p}": [4.0] * 11,
+    "lim{job=1,owner=o}": [2.0 for _ in range(11)],
+    "lim{job=2,owner=p}": [4.0 for _ in range(11)],
     "neg{job=1}": [-1.5, 2.5, -3.5, 4.5, -5.5, 6.5, -7.5, 8.5, -9.5, 10.5, -11.5],
 }
 EXPRESSIONS = [
