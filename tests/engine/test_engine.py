@@ -170,6 +170,16 @@ def test_a_failed_job_is_said_once_with_its_error(world: World) -> None:
     assert (row.reason, row.ping, row.view.alerts[0].summary) == (Reason.EVENT, True, "sft failed: CUDA out of memory")
 
 
+def test_a_job_that_ended_and_is_still_listed_leaves_no_samples(world: World) -> None:
+    world.run(3, g0=0.9)
+    ended = replace(world.job, status=JobStatus.FAILED)
+    before = len(world.store.outbox)
+    for _ in range(3):
+        world.tick(world.reading({"0": 0.0}, minutes=12, job=ended))
+    assert reasons(world.store.outbox[before:]) == [Reason.EVENT]
+    assert world.engine.history.stats().series == 3, "only the source's own series are left"
+
+
 def test_a_job_that_vanishes_is_gone_not_resolved(world: World) -> None:
     world.run(12, g0=0.0)
     before = len(world.store.outbox)

@@ -49,6 +49,8 @@ def real_run(ruleset: Ruleset, env: Environment) -> int:
         report.tick(result, polls, engine)
         senders = [Sender(item, store, clock=env.clock, on_event=report.sender) for item in receivers.values()]
         delivered = drain(senders, env.clock())
+        for receiver in receivers.values():
+            receiver.close()
     return 0 if delivered and all(poll.up for poll in polls) else 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from watchdog.alerts.evaluation import Context
@@ -60,7 +60,7 @@ class Engine:
         self.sources.apply(polls, now)
         known = {record.job.key for record in self.registry.active()}
         jobs = self.registry.apply(polls, now)
-        dropped = self._ingest(polls, now)
+        dropped = self._ingest(polls, {record.job.key for record in jobs.read}, now)
         self._write_own(jobs.read, now)
         judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
         told = self.book.tell(judgement.changed, self.registry, now)
@@ -77,13 +77,14 @@ class Engine:
         started = tuple(record for record in jobs.read if record.active and record.job.key not in known)
         return TickResult(changes, started, jobs.ended, judgement.failures, dropped)
 
-    def _ingest(self, polls: Iterable[Poll], now: float) -> dict[str, int]:
+    def _ingest(self, polls: Iterable[Poll], live: Collection[JobKey], now: float) -> dict[str, int]:
+        """Take in the samples of jobs that live; a job that ended earlier may be listed for ever."""
         dropped: dict[str, int] = {}
         for poll in polls:
             state = self.sources.get(poll.source)
             if state is None:
                 continue
-            batch = [item for reading in poll.readings for item in _series(reading)]
+            batch = [item for reading in poll.readings if reading.job.key in live for item in _series(reading)]
             report = self.history.ingest(batch, state.info.step, now)
             for counts in (report.dropped, *(reading.dropped for reading in poll.readings)):
                 for reason, count in counts.items():

@@ -31,7 +31,7 @@ class JobChanges:
     ended: tuple[JobRecord, ...] = ()
     """Jobs whose end became known now; they are in ``changed`` too."""
     read: tuple[JobRecord, ...] = ()
-    """Jobs whose state was read now, ended ones included."""
+    """Jobs whose state was read now; of the ended ones only those that ended now: the others are history."""
 
 
 class Registry:
@@ -75,7 +75,8 @@ class Registry:
                 before = self._records.get(reading.job.key)
                 after = self._read(before, reading, now)
                 self._put(before, after, changed, ended)
-                read[after.job.key] = after
+                if after.active or after.ended_at == now:
+                    read[after.job.key] = after
             for job in poll.gone:
                 before = self._records.get(JobKey(poll.source, job))
                 if before is not None and before.active:
