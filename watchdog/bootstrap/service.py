@@ -21,7 +21,7 @@ from watchdog.engine.engine import Engine
 from watchdog.rules.model import Ruleset
 from watchdog.service import report
 from watchdog.service.guard import Guard
-from watchdog.service.http import HttpServer, make_app
+from watchdog.service.http import HttpServer, make_app, parse_listen
 from watchdog.service.loop import Loop, Maintenance
 from watchdog.service.memory import tune_collector
 from watchdog.service.poller import Poller
@@ -65,8 +65,8 @@ class Service:
 
     def _run(self) -> None:
         env, ruleset = self._env, self._ruleset
-        snapshot = self._store.load()
-        engine = build_engine(build_program(ruleset, self._sources), snapshot, env)
+        engine = build_engine(build_program(ruleset, self._sources), self._store.load(), env)
+        parse_listen(env.settings.listen)  # before anything is started
         senders = self._start_senders()
         loop = self._make_loop(engine, senders)
         http = HttpServer(make_app(loop.health, loop.period), env.settings.listen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -14,13 +15,17 @@ log = logging.getLogger("watchdog.poll")
 
 _SLICE = 0.1
 """Seconds between looks at whether to stop."""
+_EARLY = 0.1
+"""Share of an interval by which a poll may be early: a tick that comes a millisecond too soon must not skip it."""
 
 
 @dataclass(slots=True)
 class _Turn:
     source: Source
     interval: float
-    due: float = 0.0
+    due: float = -math.inf
+    not_before: float = -math.inf
+    """What the source asked for: kept to the second."""
     running: Future[Poll] | None = None
     started_at: float = 0.0
 
@@ -36,7 +41,8 @@ class Poller:
     def start(self, now: float, request: Callable[[str, float], PollRequest]) -> None:
         """Begin a poll of every source that is due and not being polled."""
         for name, turn in self._turns.items():
-            if turn.running is None and now >= turn.due:
+            due = max(turn.due - _EARLY * turn.interval, turn.not_before)
+            if turn.running is None and now >= due:
                 turn.started_at = now
                 turn.due = now + turn.interval
                 turn.running = self._pool.submit(turn.source.poll, request(name, now))
@@ -68,5 +74,5 @@ class Poller:
             return Poll(source=name, started_at=turn.started_at, finished_at=self._clock(), error=text)
         poll = future.result()
         if poll.retry_after is not None:
-            turn.due = max(turn.due, poll.finished_at + poll.retry_after)
+            turn.not_before = poll.finished_at + poll.retry_after
         return poll
