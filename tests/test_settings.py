@@ -141,3 +141,10 @@ def test_longer_secrets_are_struck_out_first_and_so_are_their_json_forms() -> No
     secrets.find("A")
     assert secrets.redact('a key-"quoted" b') == "a [redacted] b"
     assert secrets.redact(json.dumps({"x": 'key-"quoted"'})) == '{"x": "[redacted]"}'
+
+
+@pytest.mark.parametrize(("secret", "shown"), [("x", "text"), ("abcde", "text abcde"), ("abcdef", "text [redacted]")])
+def test_what_is_too_short_to_be_a_secret_is_not_struck_out(secret: str, shown: str) -> None:
+    secrets = EnvSecrets({"KEY": secret}, Path("/nonexistent"))
+    assert secrets.find("KEY") == secret
+    assert secrets.redact(f"text {secret}" if len(secret) > 1 else "text") == shown

@@ -13,6 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from watchdog.errors import UsageError
 
 REDACTED = "[redacted]"
+SHORTEST_SECRET = 6
+"""Characters; anything shorter is no secret, and striking it out would tear words apart."""
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 """The password of a URL, such as that of a PostgreSQL store."""
 _CHOICES = {"log_format": ("text", "json"), "log_level": ("debug", "info", "warning", "error")}
@@ -80,6 +82,8 @@ class EnvSecrets:
         return _PASSWORD.sub(rf"\1{REDACTED}", text)
 
     def _remember(self, value: str) -> None:
+        if len(value) < SHORTEST_SECRET:
+            return
         forms = {value, json.dumps(value, ensure_ascii=False)[1:-1]}
         if not forms <= set(self._seen):
             # A new tuple each time: other threads may be going through the old one.
