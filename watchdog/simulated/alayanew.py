@@ -93,13 +93,15 @@ class FakeAlaya:
             raise _Refused(401, 40006, "access key not found")
         if abs(int(parts[1]) / 1000 - self.world.clock()) > _CLOCK_WINDOW:
             raise _Refused(401, 40002, "timestamp out of window")
-        text = "|".join([parts[1], request.method, request.path])
+        text = "|".join([parts[1], request.method, request.raw_path or request.path])
         if not hmac.compare_digest(
             hmac.new(self.pair[1].encode(), text.encode(), hashlib.sha256).hexdigest(), parts[2]
         ):
             raise _Refused(401, 40003, "bad signature")
 
     def _answer(self, request: Request, path: str) -> Any:
+        if request.method != "GET":
+            raise _Refused(405, 405, "Method Not Allowed")
         if path == "/v1/training/instance/list":
             return self._list(request)
         if path == "/v1/training/instance/checkIsEnabled":
@@ -113,9 +115,9 @@ class FakeAlaya:
         return self._metrics(request, job)
 
     def _list(self, request: Request) -> Any:
-        page, size = int(_one(request, "pageNo") or 1), int(_one(request, "pageSize") or 10)
+        page, size = _count(request, "pageNo", 1), _count(request, "pageSize", 10)
         jobs = sorted(self.world.present(), key=lambda job: -job.created_at)
-        shown = jobs[max(0, page - 1) * size : max(1, page) * size]
+        shown = jobs[(page - 1) * size : page * size]
         return {"records": [self._record(job) for job in shown], "totalRows": len(jobs)}
 
     def _record(self, job: SimJob) -> dict[str, Any]:
@@ -139,7 +141,8 @@ class FakeAlaya:
         }
 
     def _metrics(self, request: Request, job: SimJob) -> Any:
-        kind = _one(request, "type")
+        kinds = request.query.get("type", [])
+        kind = kinds[0] if len(kinds) == 1 else ""
         if kind not in TYPES:
             raise _Refused(500, 500, "type must be one of cpu, memory, gpu, vram")
         now = self.world.clock()
@@ -181,6 +184,13 @@ class FakeAlaya:
 def _one(request: Request, name: str) -> str | None:
     values = request.query.get(name)
     return values[-1] if values else None
+
+
+def _count(request: Request, name: str, usual: int) -> int:
+    text = _one(request, name) or str(usual)
+    if not text.isdecimal() or int(text) < 1:
+        raise _Refused(500, 500, f"{name} is not a positive number")
+    return int(text)
 
 
 def _local(time: float) -> str:

@@ -6,7 +6,6 @@ that a careless client trips: samples come in no order, a failing client is reje
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
@@ -18,6 +17,7 @@ import orjson
 
 from watchdog.model import JobStatus
 from watchdog.simulated.baseten_objects import has_cache, instance, iso, unordered
+from watchdog.simulated.baseten_requests import Refused, invalid, range_of, search_of
 from watchdog.simulated.server import Request, Response
 from watchdog.simulated.world import CACHE, SimJob, World
 
@@ -34,11 +34,6 @@ WORDS = {
     JobStatus.UNKNOWN: "TRAINING_JOB_MIGRATING",
 }
 _JOB = r"/v1/training_projects/(?P<project>[^/]+)/jobs/(?P<job>[^/]+)"
-
-
-class _Refused(Exception):  # noqa: N818  # an answer, not a mistake
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code, self.message = status, code, message
 
 
 class FakeBaseten:
@@ -71,7 +66,7 @@ class FakeBaseten:
         try:
             self._authorize(request)
             return self._route(request)
-        except _Refused as refused:
+        except Refused as refused:
             body = {"code": refused.code, "message": refused.message, "details": None}
             return Response(refused.status, orjson.dumps(body))
 
@@ -84,12 +79,12 @@ class FakeBaseten:
                     return Response(429, orjson.dumps({"error": "Rate limit exceeded", "retry_after": wait}))
                 given = answer(request, **match.groupdict())
                 return Response(200, given if isinstance(given, bytes) else orjson.dumps(given))
-        raise _Refused(404, "NOT_FOUND", "Not found")
+        raise Refused(404, "NOT_FOUND", "Not found")
 
     def _authorize(self, request: Request) -> None:
         given = request.headers.get("authorization", "")
         if given not in (f"Bearer {self.key}", f"Api-Key {self.key}"):
-            raise _Refused(401, "UNAUTHENTICATED", "Invalid API key")
+            raise Refused(401, "UNAUTHENTICATED", "Invalid API key")
 
     def _over_limit(self, endpoint: str) -> int:
         """Count a request; return the seconds to wait when there were too many in this second."""
@@ -104,14 +99,15 @@ class FakeBaseten:
     # --- endpoints --------------------------------------------------------------------------------
 
     def _search(self, request: Request) -> Any:
-        wanted = _body(request)
+        wanted = search_of(request)
         jobs = self.world.present()
-        if wanted.get("project_id") is not None:
-            jobs = [job for job in jobs if job.project == wanted["project_id"]]
-        if wanted.get("job_id") is not None:
-            jobs = [job for job in jobs if job.id == wanted["job_id"]]
-        if wanted.get("statuses") is not None:
-            jobs = [job for job in jobs if self._word(job) in wanted["statuses"]]
+        if wanted.project is not None:
+            jobs = [job for job in jobs if job.project == wanted.project]
+        if wanted.job is not None:
+            jobs = [job for job in jobs if job.id == wanted.job]
+        if wanted.statuses is not None:
+            jobs = [job for job in jobs if self._word(job) in wanted.statuses]
+        jobs.sort(key=lambda job: job.created_at, reverse=wanted.newest_first)
         return {"training_jobs": [self._job_object(job) for job in jobs]}
 
     def _projects(self, _: Request) -> Any:
@@ -132,29 +128,22 @@ class FakeBaseten:
         found = self._find(project, job)
         status = found.status_at(self.world.clock())
         if status is not None and status.terminal:
-            raise _Refused(400, "VALIDATION_ERROR", "The training job has already ended")
+            raise invalid("The training job has already ended")
         found.end(self.world.clock(), JobStatus.STOPPED)
         return {"training_job": self._job_object(found)}
 
     def _prices(self, _: Request) -> Any:
-        kinds = {job.gpu_type + str(job.gpus_per_node): job for job in self.world.present()}
+        priced = [job for job in self.world.present() if job.usd_per_minute is not None]
+        kinds = {job.gpu_type + str(job.gpus_per_node): job for job in priced}
         return {
             "instance_types": [{"instance_type": instance(job), "price": job.usd_per_minute} for job in kinds.values()]
         }
 
     def _metrics(self, request: Request, project: str, job: str) -> Any:
         found = self._find(project, job)
-        given = _body(request) if request.method == "POST" else _query(request)
-        start, end, step = (_whole(given, name) for name in ("start_epoch_millis", "end_epoch_millis", "step_seconds"))
-        now = self.world.clock()
-        window = (
-            found.created_at if start is None else start / 1000,
-            now if end is None else end / 1000,
-        )
-        if window[1] < window[0]:
-            raise _Refused(400, "VALIDATION_ERROR", "end_epoch_millis is before start_epoch_millis")
-        grid = max(step or self.world.step, self.world.step)
-        last = min(window[1], now)
+        window, step = range_of(request, (found.created_at, self.world.clock()))
+        grid = max(step, self.world.step)
+        last = min(window[1], self.world.newest())
         key = (job, math.ceil(window[0] / grid), math.floor(last / grid), grid, self._word(found))
         if key not in self._rendered:
             if len(self._rendered) > 2000:
@@ -167,7 +156,7 @@ class FakeBaseten:
     def _find(self, project: str, job: str) -> SimJob:
         found = self.world.job(job)
         if found is None or found.project != project:
-            raise _Refused(404, "NOT_FOUND", "Training job not found")
+            raise Refused(404, "NOT_FOUND", "Training job not found")
         return found
 
     def _project_ids(self) -> list[str]:
@@ -176,7 +165,7 @@ class FakeBaseten:
     def _project_object(self, project: str) -> dict[str, Any]:
         jobs = [job for job in self.world.present() if job.project == project]
         if not jobs:
-            raise _Refused(404, "NOT_FOUND", "Training project not found")
+            raise Refused(404, "NOT_FOUND", "Training project not found")
         latest = max(jobs, key=lambda job: job.created_at)
         return {
             "id": project,
@@ -252,27 +241,3 @@ class FakeBaseten:
             "usage_bytes": unordered([{"value": value * size, "timestamp": iso(t)} for t, value in found]),
             "utilization": unordered([{"value": value, "timestamp": iso(t)} for t, value in found]),
         }
-
-
-def _body(request: Request) -> dict[str, Any]:
-    try:
-        given = json.loads(request.body or b"{}")
-    except ValueError:
-        raise _Refused(400, "VALIDATION_ERROR", "The body is not JSON") from None
-    if not isinstance(given, dict):
-        raise _Refused(400, "VALIDATION_ERROR", "The body is not an object")
-    return given
-
-
-def _query(request: Request) -> dict[str, Any]:
-    return {name: values[-1] for name, values in request.query.items()}
-
-
-def _whole(given: dict[str, Any], name: str) -> int | None:
-    value = given.get(name)
-    if value is None:
-        return None
-    try:
-        return int(str(value))
-    except ValueError:
-        raise _Refused(400, "VALIDATION_ERROR", f"{name} is not an integer") from None

@@ -58,6 +58,7 @@ def _baseten_jobs(start: float) -> list[SimJob]:
             _slow_node(at(-20)),
             nodes=("node-0", "node-1", "node-2", "node-3"),
             gpus_per_node=4,
+            usd_per_minute=0.43333,
         ),
         _job(
             "jb4dpo70",

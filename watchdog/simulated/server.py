@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -71,7 +74,7 @@ def json_response(obj: Any, status: int = 200, headers: Mapping[str, str] | None
 class FakeServer:
     """Serves ``handle`` on 127.0.0.1 at a free port (or ``port``), each connection on a daemon thread.
 
-    An exception in the handler is a bug of the fake: the client gets a 500 that names it.
+    An exception in the handler is a bug of the fake: its traceback goes to stderr, the client is hung up on.
     """
 
     def __init__(self, handle: Handle, faults: Interference | None = None, *, port: int = 0) -> None:
@@ -145,11 +148,14 @@ class _Listener(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that hung up is no event, and handlers' bugs are answered with a 500."""
+        """Print what went wrong, unless it is only a client that hung up."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def close_connections(self) -> None:
         for request in list(self._open):
-            self.shutdown_request(request)
+            with contextlib.suppress(OSError):  # its client was faster
+                request.shutdown(socket.SHUT_RDWR)
 
 
 def _handler_of(server: FakeServer) -> type[BaseHTTPRequestHandler]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from watchdog.model import JobStatus
 from watchdog.ports import Clock
@@ -39,10 +39,10 @@ class SimJob:
     millicpu: int = 96_000
     disk_bytes: float = 2000 * GIB
     cache_bytes: float = 1000 * GIB
-    usd_per_minute: float = 0.86667
+    usd_per_minute: float | None = 0.86667
+    """List price of a node (8 H100, unless said otherwise); None: it is in no list."""
     error: str | None = None
     """Shown once the job has failed."""
-    extra: dict[str, str] = field(default_factory=dict)
 
     @property
     def created_at(self) -> float:
@@ -71,12 +71,17 @@ class SimJob:
 
 
 class World:
-    """All jobs of one cloud, by a clock."""
+    """All jobs of one cloud, by a clock. Samples are ``step`` seconds apart and come ``lag`` seconds late."""
 
-    def __init__(self, jobs: Sequence[SimJob], clock: Clock, step: float = 60.0) -> None:
+    def __init__(self, jobs: Sequence[SimJob], clock: Clock, step: float = 60.0, lag: float = 0.0) -> None:
         self.jobs = list(jobs)
         self.clock = clock
         self.step = step
+        self.lag = lag
+
+    def newest(self) -> float:
+        """Return the time up to which there are samples now."""
+        return self.clock() - self.lag
 
     def job(self, id_: str) -> SimJob | None:
         """Return a job that exists now."""
@@ -91,9 +96,9 @@ class World:
     def samples(
         self, job: SimJob, metric: str, place: tuple[str, str], window: tuple[float, float], step: float | None = None
     ) -> list[tuple[float, float]]:
-        """Return samples on the grid of ``step`` within the window, while the job ran and up to now."""
+        """Return samples on the grid of ``step`` within the window, while the job ran and up to ``newest``."""
         every = max(step or self.step, self.step)
-        start, end = window[0], min(window[1], self.clock())
+        start, end = max(window[0], job.created_at), min(window[1], self.newest())
         time = math.ceil(start / every) * every
         found = []
         while time <= end:

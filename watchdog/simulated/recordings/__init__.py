@@ -20,7 +20,8 @@ from watchdog.simulated.world import SimJob
 STEP = 60.0
 _MEAN = frozenset({"gpu_utilization", "cpu_utilization"})
 _RENAMED = {"disk_utilization": "ephemeral_storage_utilization"}
-_ENDS = {"exit_0": JobStatus.COMPLETED, "exit_nonzero": JobStatus.FAILED, "no_exit_record": JobStatus.STOPPED}
+_ENDS = {"exit_0": JobStatus.COMPLETED, "exit_nonzero": JobStatus.FAILED}
+"""How a run ended, where its client said so: one that was killed or lost is not known to have ended."""
 Series = Mapping[tuple[str, str], Mapping[int, float]]
 """By (metric, GPU): value by minute since the start. A minute without a sample is absent."""
 
@@ -35,7 +36,8 @@ class Recording:
     gpus: int
     gpu_model: str
     gpu_memory_bytes: float
-    end: JobStatus
+    end: JobStatus | None
+    """None: the run fell silent, and its job goes on without samples."""
     oom: bool
 
     def value(self, metric: str, gpu: str, since_start: float) -> float | None:
@@ -52,10 +54,13 @@ def read_run(path: Path) -> Recording:
     """Read a recording. Raises UsageError that names what is missing or wrong."""
     run = path.name.partition(".")[0]
     facts = _facts(path, run)
+    ours = facts.get("job_gpus", "").split()  # the client saw all GPUs of a shared host
     buckets: dict[tuple[str, str], dict[int, list[float]]] = {}
     try:
-        with gzip.open(path, "rt", newline="") as file:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
+                if row["gpu"] and ours and row["gpu"] not in ours:
+                    continue
                 key = (_RENAMED.get(row["metric"], row["metric"]), row["gpu"])
                 minute = int(float(row["t"]) // STEP)
                 buckets.setdefault(key, {}).setdefault(minute, []).append(float(row["value"]))
@@ -75,7 +80,7 @@ def read_run(path: Path) -> Recording:
         gpus=len(gpus),
         gpu_model=facts.get("gpu_model") or "GPU",
         gpu_memory_bytes=float(facts.get("gpu_memory_total_bytes") or 80 * 1024**3),
-        end=_ENDS.get(facts.get("end", ""), JobStatus.STOPPED),
+        end=_ENDS.get(facts.get("end", "")),
         oom=facts.get("oom_text") == "yes",
     )
 
@@ -84,7 +89,7 @@ def _facts(path: Path, run: str) -> Mapping[str, str]:
     for folder in (path.parent, path.parent.parent):
         file = folder / "runs.csv"
         if file.exists():
-            with file.open(newline="") as lines:
+            with file.open(encoding="utf-8", newline="") as lines:
                 for row in csv.DictReader(lines):
                     if row.get("run") == run:
                         return row
@@ -108,12 +113,13 @@ def job_of(recording: Recording, start: float, nodes: tuple[str, ...] = ("node-0
         timeline=[
             (start - 60.0, JobStatus.STARTING),
             (start, JobStatus.RUNNING),
-            (start + recording.duration, recording.end),
+            *([] if recording.end is None else [(start + recording.duration, recording.end)]),
         ],
         gpu_type=recording.gpu_model,
         gpus_per_node=recording.gpus,
         nodes=nodes,
         gpu_memory_bytes=recording.gpu_memory_bytes,
+        usd_per_minute=None,
         error="CUDA out of memory" if recording.oom else None,
     )
 
