@@ -2,18 +2,23 @@
 
 from watchdog.promql.evaluate import Observe, Options, RangeView, Result, evaluate
 from watchdog.promql.parse import Query, parse, point
+from watchdog.promql.query import Answer, Series, instant, over_range
 from watchdog.promql.values import Scalar, Value, Vector
 
 __all__ = [
+    "Answer",
     "Observe",
     "Options",
     "Query",
     "RangeView",
     "Result",
     "Scalar",
+    "Series",
     "Value",
     "Vector",
     "evaluate",
+    "instant",
+    "over_range",
     "parse",
     "point",
 ]

@@ -31,6 +31,8 @@ class Options:
     """Share of the expected samples that a window must hold; 0 is plain PromQL."""
     left_open: bool = True
     """Whether a sample exactly on the left edge is outside (Prometheus 3) or inside (Prometheus 2)."""
+    span: tuple[float, float] | None = None
+    """First and last time of a range query: what ``@ start()`` and ``@ end()`` mean; None: the time itself."""
 
 
 @dataclass(frozen=True, slots=True)
