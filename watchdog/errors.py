@@ -68,7 +68,15 @@ class PromQLError(WatchdogError):
 
 
 class EvaluationError(WatchdogError):
-    """An expression failed on the data at hand (for example a many-to-many match)."""
+    """An expression failed on the data at hand (for example a many-to-many match).
+
+    ``start`` and ``end`` are the character offsets of the part that failed, once they are known.
+    """
+
+    def __init__(self, message: str, start: int | None = None, end: int | None = None) -> None:
+        super().__init__(message)
+        self.start = start
+        self.end = end
 
 
 class SourceErrorKind(StrEnum):

@@ -64,8 +64,8 @@ def test_a_sample_is_gone_after_the_look_back(run: Run, rows: Run, at: float, fo
 
 def test_windows_are_left_open_unless_asked_otherwise(run: Run, rows: Run) -> None:
     assert rows(run("count_over_time(m[3m])", RISE, 300.0)) == {"{a=x}": 3.0}
-    assert rows(run("count_over_time(m[3m])", RISE, 300.0, left_open=False)) == {"{a=x}": 4.0}
-    assert rows(run("m", {"m{}": [1.0]}, 300.0, left_open=False)) == {"m{}": 1.0}
+    assert rows(run("count_over_time(m[3m])", RISE, 300.0, version=2)) == {"{a=x}": 4.0}
+    assert rows(run("m", {"m{}": [1.0]}, 300.0, version=2)) == {"m{}": 1.0}
 
 
 @pytest.mark.parametrize(("present", "covered"), [(7, False), (8, True), (9, True)])

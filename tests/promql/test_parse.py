@@ -4,23 +4,26 @@ import pytest
 
 from watchdog.errors import PromQLError
 from watchdog.promql import parse, point
-from watchdog.promql.parse import regex_problem
+from watchdog.promql.convert import regex_problem
+from watchdog.promql.nodes import Edge, Selector, Subquery
 
 
 @pytest.mark.parametrize(
     ("text", "place", "reason"),
     [
-        ("rate(a[5m])", "rate", "the function rate is not supported"),
-        ("1 + max(irate(a[5m]))", "irate", "the function irate is not supported"),
-        ('label_replace(a, "x", "y", "z", "w")', "label_replace", "not supported"),
-        ("histogram_quantile(0.9, a)", "histogram_quantile", "not supported"),
-        ('count_values("v", a)', "count_values", "the aggregation count_values is not supported"),
-        ("stddev(a)", "stddev", "the aggregation stddev is not supported"),
-        ("group(a)", "group", "not supported"),
-        ("a @ 10", "@", "the @ modifier is not supported"),
-        ("max_over_time(a[5m] @ end())", "@", "the @ modifier is not supported"),
-        ("max_over_time(a[5m:1m])", "[5m:1m]", "subqueries are not supported"),
-        ("sum(a) atan2 sum(b)", "atan2", "the operator atan2 is not supported"),
+        ("histogram_quantile(0.9, a)", "histogram_quantile", "histograms are not supported"),
+        ("1 + max(histogram_count(a))", "histogram_count", "histograms are not supported"),
+        ("mad_over_time(a[5m])", "mad_over_time", "not stable in Prometheus"),
+        ('sort_by_label(a, "x")', "sort_by_label", "not stable in Prometheus"),
+        ("sum(limitk(2, a))", "limitk", "the aggregation limitk cannot be used"),
+        ("a + fill(0) b", "+", "fill cannot be used"),
+        ("a + b - on (x) fill_left(0) c", "-", "fill cannot be used"),
+        ('a{b="c" or d="e"}', "a", '"or" between matchers'),
+        ('label_replace(a, "x-y", "$1", "z", "w")', '"x-y"', '"x-y" is not a label name'),
+        ('label_replace(a, "x", "$1", "", "w")', '""', '"" is not a label name'),
+        ('label_replace(a, "x", "$1", "z", "(")', '"("', "the regular expression is not valid"),
+        ('label_join(a, "x", ",", "y", "0z")', '"0z"', '"0z" is not a label name'),
+        ('count_values("a b", m)', '"a b"', '"a b" is not a label name'),
         ("foo(a)", "foo", "unknown function"),
         ("max_over_tme(a[5m])", "max_over_tme", "unknown function"),
         ("sum(a) by (job", "(", "unclosed left parenthesis"),
@@ -48,10 +51,10 @@ def test_the_nearest_name_is_offered() -> None:
 
 
 def test_the_second_occurrence_is_found() -> None:
-    text = 'a{x="rate"} + rate(b[5m])'
+    text = 'a{x="mad_over_time"} + mad_over_time(b[5m])'
     with pytest.raises(PromQLError) as caught:
         parse(text)
-    assert caught.value.start == text.rindex("rate")
+    assert caught.value.start == text.rindex("mad_over_time")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,9 @@ def test_the_second_occurrence_is_found() -> None:
         ('{__name__=~"a|b"}', set(), set(), 300.0, None),
         ("avg_over_time(a[5m] offset -10m)", {"a"}, {"a"}, 300.0, None),
         ("time()", set(), set(), 0, None),
+        ("max_over_time(a[10m:1m])", {"a"}, {"a"}, 900.0, None),
+        ("max_over_time(rate(a[2m])[10m:] offset 1m) > 1", {"a"}, {"a"}, 780.0, "above"),
+        ("absent_over_time(a[10m])", {"a"}, set(), 600.0, None),
     ],
 )
 def test_what_a_query_tells(
@@ -103,3 +109,33 @@ def test_point_draws_carets_below_the_place() -> None:
     assert point("a + rate(b)", 4, 8) == "a + rate(b)\n    ^^^^"
     assert point("a +\n  rate(b)\n< 1", 6, 10) == "  rate(b)\n  ^^^^"
     assert point("", 0, 0) == "\n^"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "offset"),
+    [
+        ("a @ 10", 10.0, 0.0),
+        ("a @ -10.5 offset 2m", -10.5, 120.0),
+        ("a offset -2m @ +0x10", 16.0, -120.0),
+        ("a@1h", 3600.0, 0.0),
+        ("a @ start()", Edge.START, 0.0),
+        ("a @ END() offset 1s", Edge.END, 1.0),
+        ("a", None, 0.0),
+    ],
+)
+def test_where_a_selector_reads(text: str, at: float | Edge | None, offset: float) -> None:
+    for written in (text, f"x + ({text})", f"max_over_time({text.replace('a', 'a[5m]', 1)})"):
+        selector = parse(written).selectors[-1]
+        assert (selector.at, selector.offset) == (at, offset)
+
+
+def test_a_subquery_knows_its_place_and_what_it_reads() -> None:
+    text = "max_over_time((1 < bool (a - b))[10m:90s] @ 7 offset 5m)"
+    (subquery,) = parse(text).fixed
+    assert isinstance(subquery, Subquery)
+    assert text[subquery.start : subquery.end] == "[10m:90s]"
+    assert (subquery.range, subquery.step, subquery.at, subquery.offset) == (600.0, 90.0, 7.0, 300.0)
+
+
+def test_fixed_times_are_found() -> None:
+    assert [text.metric for text in parse("a @ 5 + b - c @ end()").fixed if isinstance(text, Selector)] == ["a"]

@@ -1,6 +1,7 @@
 """PromQL: parse, check, evaluate."""
 
-from watchdog.promql.evaluate import Observe, Options, RangeView, Result, evaluate
+from watchdog.promql.evaluate import evaluate
+from watchdog.promql.options import Observe, Options, RangeView, Result
 from watchdog.promql.parse import Query, parse, point
 from watchdog.promql.query import Answer, Series, instant, over_range
 from watchdog.promql.values import Scalar, Value, Vector

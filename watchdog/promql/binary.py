@@ -10,7 +10,7 @@ from watchdog.errors import EvaluationError
 from watchdog.labels import METRIC_NAME, Index, LabelColumns
 from watchdog.promql.nodes import Binary, Matching
 from watchdog.promql.storage import Floats
-from watchdog.promql.values import Scalar, Value, Vector, refuse_repeats
+from watchdog.promql.values import Scalar, Value, Vector, empty, refuse_repeats
 
 Operation = Callable[[Floats, Floats], Floats]
 
@@ -21,6 +21,7 @@ ARITHMETIC: Mapping[str, Operation] = {
     "/": np.divide,
     "%": np.fmod,
     "^": np.power,
+    "atan2": np.arctan2,
 }
 COMPARISON: Mapping[str, Operation] = {
     "==": np.equal,
@@ -78,6 +79,8 @@ def _set(node: Binary, left: Vector, right: Vector) -> Vector:
 
 def _vectors(node: Binary, left: Vector, right: Vector) -> Vector:
     """Match the many side (the left one unless group_right) to the other, whose matches must be unique."""
+    if not left.size or not right.size:
+        return empty(left.labels.table)  # before anything is said about how they match, as in Prometheus
     swapped = node.matching.many == "right"
     many, one = (right, left) if swapped else (left, right)
     many_sig, one_sig = _signatures(node.matching, many.labels, one.labels)

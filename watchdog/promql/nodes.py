@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from watchdog.promql.storage import Matcher
 
@@ -29,15 +30,36 @@ class Text(Node):
     value: str
 
 
+class Edge(StrEnum):
+    """``@ start()`` and ``@ end()``: the first and the last time of a range query."""
+
+    START = "start"
+    END = "end"
+
+
 @dataclass(frozen=True, slots=True)
 class Selector(Node):
-    """``name{matchers}[range] offset o``; without a range it is an instant selector."""
+    """``name{matchers}[range] @ at offset o``; without a range it is an instant selector."""
 
     metric: str | None
     matchers: tuple[Matcher, ...]
     """All of them, the one on ``__name__`` included."""
     range: float | None
     offset: float
+    at: float | Edge | None = None
+    """A fixed time (unix seconds) to read at; None: the evaluation's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Node):
+    """``expr[range:step] @ at offset o``: the expression's values at every step of the window."""
+
+    expr: Node
+    range: float
+    step: float | None
+    """Seconds; None: the usual step."""
+    offset: float
+    at: float | Edge | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +118,4 @@ def children(node: Node) -> tuple[Node, ...]:
         return (node.expr,) if node.param is None else (node.param, node.expr)
     if isinstance(node, Binary):
         return (node.left, node.right)
-    return (node.expr,) if isinstance(node, Negate) else ()
+    return (node.expr,) if isinstance(node, Negate | Subquery) else ()

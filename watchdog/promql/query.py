@@ -10,8 +10,9 @@ import numpy as np
 
 from watchdog.errors import EvaluationError
 from watchdog.labels import LabelColumns
-from watchdog.promql.evaluate import Options, evaluate
-from watchdog.promql.nodes import Selector, Text
+from watchdog.promql.evaluate import evaluate, windows
+from watchdog.promql.nodes import Selector, Subquery, Text
+from watchdog.promql.options import Options
 from watchdog.promql.parse import Query
 from watchdog.promql.storage import Storage
 from watchdog.promql.values import Scalar, Vector
@@ -41,14 +42,19 @@ class Answer:
     text: str = ""
 
 
+def is_range(query: Query) -> bool:
+    """Whether an expression gives many samples per series, which is no number to alert on."""
+    root = query.root
+    return isinstance(root, Subquery) or (isinstance(root, Selector) and root.range is not None)
+
+
 def instant(query: Query, storage: Storage, at: float, options: Options | None = None) -> Answer:
     """Evaluate at one time. Raises EvaluationError."""
     options = options or Options()
-    root = query.root
-    if isinstance(root, Text):
-        return Answer("string", (Series({}, ((at, math.nan),)),), root.value)
-    if isinstance(root, Selector) and root.range is not None:
-        return Answer("matrix", tuple(_samples(root, root.range, storage, at, options)))
+    if isinstance(query.root, Text):
+        return Answer("string", (Series({}, ((at, math.nan),)),), query.root.value)
+    if is_range(query):
+        return Answer("matrix", tuple(_samples(query, storage, at, options)))
     value = evaluate(query, storage, at, options).value
     if isinstance(value, Scalar):
         return Answer("scalar", (Series({}, ((at, value.value),)),))
@@ -61,7 +67,7 @@ def over_range(
 ) -> Answer:
     """Evaluate at ``(start, end, step)``: at start, start + step, … up to end. Raises EvaluationError."""
     start, end, step = times
-    if isinstance(query.root, Text) or (isinstance(query.root, Selector) and query.root.range is not None):
+    if isinstance(query.root, Text) or is_range(query):
         raise EvaluationError("a range of times needs an expression that gives a number or an instant vector")
     if not step > 0 or end < start:
         raise EvaluationError("the step must be above 0, and the end not before the start")
@@ -92,12 +98,9 @@ def _series(vectors: Sequence[tuple[float, Vector]]) -> Iterator[Series]:
         yield Series(row, tuple(zip(times[mine].tolist(), values[mine].tolist(), strict=True)))
 
 
-def _samples(node: Selector, length: float, storage: Storage, at: float, options: Options) -> Iterator[Series]:
-    end = at - node.offset
-    after = end - length if options.left_open else float(np.nextafter(end - length, -math.inf))
-    for selection in storage.select(node.matchers):
-        window = selection.window(after, end)
-        for column, row in enumerate(selection.labels.rows()):
+def _samples(query: Query, storage: Storage, at: float, options: Options) -> Iterator[Series]:
+    for labels, window in windows(query, storage, at, options):
+        for column, row in enumerate(labels.rows()):
             there = ~np.isnan(window.times[:, column])
             if there.any():
                 pairs = zip(window.times[there, column].tolist(), window.values[there, column].tolist(), strict=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from watchdog.promql.numbers import sum_rows
 from watchdog.promql.storage import Floats, Window
 
 
@@ -28,6 +29,8 @@ class RangeCall:
     """The window's bounds."""
     arguments: Sequence[float]
     """The scalar arguments, in order."""
+    version: int = 3
+    """Which Prometheus to follow where 2 and 3 differ."""
 
     @property
     def present(self) -> np.ndarray:
@@ -39,6 +42,16 @@ class RangeCall:
         if self.window.complete:
             return self.window.values
         return np.where(self.present, self.window.values, value)
+
+    def ends(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return times and values of the first and the last sample of each series."""
+        times, values = self.window.times, self.window.values
+        if self.window.complete:
+            return times[0], values[0], times[-1], values[-1]
+        columns = np.arange(times.shape[1])
+        first = np.argmax(self.present, axis=0)
+        last = times.shape[0] - 1 - np.argmax(self.present[::-1], axis=0)
+        return times[first, columns], values[first, columns], times[last, columns], values[last, columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +67,15 @@ class RangeFunction:
 
 
 def _sum(call: RangeCall) -> Floats:
-    return np.asarray(call.filled(0.0).sum(axis=0))
+    return sum_rows(call.filled(0.0))
 
 
 def _avg(call: RangeCall) -> Floats:
-    return _sum(call) / call.counts
+    total = _sum(call)
+    if not np.isinf(total).any():
+        return total / call.counts
+    small = sum_rows(call.filled(0.0) / call.counts)  # finite where only the sum is too large
+    return np.where(np.isinf(total), small, total / call.counts)
 
 
 def _min(call: RangeCall) -> Floats:
@@ -77,36 +94,38 @@ def _present(call: RangeCall) -> Floats:
     return np.ones(len(call.counts))
 
 
-def _ends(call: RangeCall) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return times and values of the first and the last sample of each series."""
-    times, values = call.window.times, call.window.values
-    columns = np.arange(times.shape[1])
-    first = np.argmax(call.present, axis=0)
-    last = times.shape[0] - 1 - np.argmax(call.present[::-1], axis=0)
-    return times[first, columns], values[first, columns], times[last, columns], values[last, columns]
-
-
 def _last(call: RangeCall) -> Floats:
-    return _ends(call)[3]
+    return call.ends()[3]
+
+
+def _stdvar(call: RangeCall) -> Floats:
+    """Return the variance around the mean. Distances are taken from the first sample: equal samples give 0."""
+    away = call.window.values - call.ends()[1]
+    if not call.window.complete:
+        away = np.where(call.present, away, 0.0)
+    away = away - away.sum(axis=0) / call.counts
+    if not call.window.complete:
+        away = np.where(call.present, away, 0.0)
+    return np.asarray((away * away).sum(axis=0) / call.counts)
 
 
 def _stddev(call: RangeCall) -> Floats:
-    away = call.window.values - _avg(call)
-    if not call.window.complete:
-        away = np.where(call.present, away, 0.0)
-    return np.asarray(np.sqrt((away * away).sum(axis=0) / call.counts))
+    return np.asarray(np.sqrt(_stdvar(call)))
 
 
 def _quantile(call: RangeCall) -> Floats:
-    q = call.arguments[0]
-    ordered = np.sort(_nan_first(call), axis=0)
-    return quantile_of_sorted(q, ordered, call.counts.astype(int))
+    return quantile_of_sorted(call.arguments[0], _sorted(call), call.counts.astype(int))
 
 
-def _nan_first(call: RangeCall) -> Floats:
-    """Return values fit for sorting: holes last; a NaN sample sorts as the smallest, as in Prometheus."""
-    values = np.where(np.isnan(call.window.values), -np.inf, call.window.values)
-    return np.where(call.present, values, np.inf)
+def _sorted(call: RangeCall) -> Floats:
+    """Return each column sorted: holes last; a NaN sample comes first, as in Prometheus."""
+    values = call.filled(np.inf)
+    if not np.isnan(values).any():
+        return np.sort(values, axis=0)
+    order = np.argsort(np.where(np.isnan(values), -np.inf, values), axis=0, kind="stable")
+    nan_before_inf = np.take_along_axis(values, order, axis=0)
+    again = np.argsort(~np.isnan(nan_before_inf), axis=0, kind="stable")
+    return np.take_along_axis(nan_before_inf, again, axis=0)
 
 
 def quantile_of_sorted(q: float, ordered: Floats, counts: np.ndarray) -> Floats:
@@ -124,43 +143,7 @@ def quantile_of_sorted(q: float, ordered: Floats, counts: np.ndarray) -> Floats:
     return np.asarray(ordered[low, columns] * (1 - weight) + ordered[high, columns] * weight)
 
 
-def _delta(call: RangeCall) -> Floats:
-    """Extrapolate to the bounds of the window, as Prometheus does: at most half a sample spacing beyond them."""
-    t_first, v_first, t_last, v_last = _ends(call)
-    sampled = t_last - t_first
-    spacing = sampled / (call.counts - 1)
-    before, after = t_first - call.start, call.end - t_last
-    before = np.where(before >= spacing * 1.1, spacing / 2, before)
-    after = np.where(after >= spacing * 1.1, spacing / 2, after)
-    return (v_last - v_first) * ((sampled + before + after) / sampled)
-
-
-def _line(call: RangeCall, origin: Floats | float) -> tuple[Floats, Floats]:
-    """Return slope and value at ``origin`` of the least-squares line."""
-    x = call.window.times - origin
-    y = call.window.values
-    if not call.window.complete:
-        x, y = np.where(call.present, x, 0.0), np.where(call.present, y, 0.0)
-    n, sum_x, sum_y = call.counts, x.sum(axis=0), y.sum(axis=0)
-    covariance = (x * y).sum(axis=0) - sum_x * sum_y / n
-    variance = (x * x).sum(axis=0) - sum_x * sum_x / n
-    slope = covariance / variance
-    first = _ends(call)[1]
-    flat = np.asarray((call.filled(0.0) == np.where(call.present, first, 0.0)).all(axis=0)) & np.isfinite(first)
-    slope = np.where(flat, 0.0, slope)
-    return slope, np.where(flat, first, sum_y / n - slope * sum_x / n)
-
-
-def _deriv(call: RangeCall) -> Floats:
-    return _line(call, _ends(call)[0])[0]
-
-
-def _predict_linear(call: RangeCall) -> Floats:
-    slope, now = _line(call, call.at)
-    return now + slope * call.arguments[0]
-
-
-RANGE_FUNCTIONS: Mapping[str, RangeFunction] = {
+SUMMARIES: Mapping[str, RangeFunction] = {
     "avg_over_time": RangeFunction(_avg),
     "min_over_time": RangeFunction(_min),
     "max_over_time": RangeFunction(_max),
@@ -169,9 +152,7 @@ RANGE_FUNCTIONS: Mapping[str, RangeFunction] = {
     "last_over_time": RangeFunction(_last, covered=False, keeps_name=True),
     "present_over_time": RangeFunction(_present, covered=False),
     "stddev_over_time": RangeFunction(_stddev),
+    "stdvar_over_time": RangeFunction(_stdvar),
     "quantile_over_time": RangeFunction(_quantile),
-    "delta": RangeFunction(_delta, needs=2),
-    "deriv": RangeFunction(_deriv, needs=2),
-    "predict_linear": RangeFunction(_predict_linear, needs=2),
 }
-"""By name. Adding one is a function and a line here."""
+"""Functions that sum a window up in one number."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from watchdog.promql.parse import regex_problem
+from watchdog.promql.convert import regex_problem
 from watchdog.promql.storage import Matcher, MatchOp
 
 _MATCHER = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*', re.ASCII | re.DOTALL)
