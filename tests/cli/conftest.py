@@ -115,7 +115,7 @@ below = "5%"
 above = "9%"
 [[rules]]
 alert = "C"
-expr = "rate(gpu_utilization[5m]) < 1"
+expr = "mad_over_time(gpu_utilization[5m]) < 1"
 [[rules]]
 alert = "D"
 metric = "gpu_utilization"

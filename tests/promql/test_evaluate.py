@@ -211,3 +211,99 @@ def test_an_observer_sees_every_node_and_the_coverage(storage: Run) -> None:
         parse("max_over_time(m[5m]) > 1"), storage(rows), 60.0, Options(), lambda n, v: seen.append(type(v).__name__)
     )
     assert seen == ["RangeView", "Vector", "Scalar", "Vector"]
+
+
+@pytest.mark.parametrize(
+    ("version", "increase"),
+    [
+        # Samples at 60 s (4) and 120 s (8) of a window that begins at -240 s: 0 was crossed 60 s before the first.
+        (2, 4.0 * (60 + 60 + 0) / 60),
+        (3, 4.0 * (60 + 30 + 0) / 60),
+    ],
+)
+def test_a_counter_is_not_extrapolated_below_zero(run: Run, rows: Run, version: int, increase: float) -> None:
+    series = {"m{a=x}": [None, 4.0, 8.0]}
+    assert rows(run("increase(m[6m])", series, 120.0, version=version)) == {"{a=x}": pytest.approx(increase)}
+
+
+@pytest.mark.parametrize(("version", "alone"), [(2, 0.0), (3, np.nan)])
+def test_one_infinite_value_varies_by_nothing_only_in_prometheus_2(
+    run: Run, rows: Run, version: int, alone: float
+) -> None:
+    series = {"m{a=x}": [np.inf], "m{a=y}": [2.0]}
+    found = rows(run("stddev by (a) (m)", series, 60.0, version=version))
+    assert found == {"{a=x}": pytest.approx(alone, nan_ok=True), "{a=y}": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hour(m)", 0.0),
+        ("day_of_week(vector(1e18))", np.nan),  # no calendar goes there
+        ("month(vector(NaN))", np.nan),
+        ("year(vector(-1))", 1969.0),
+        ("day_of_month(vector(-1))", 31.0),
+        ("days_in_month(vector(951782400))", 29.0),  # 29 February 2000
+        ("days_in_month(vector(4107542400))", 28.0),  # 1 March 2100 less a day
+    ],
+)
+def test_calendars(run: Run, text: str, expected: float) -> None:
+    shift = text.replace("4107542400", "4107456000")
+    assert run(shift, RISE, 300.0).value.values.tolist() == pytest.approx([expected], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('label_replace(m, "b", "$1-${2}-$$", "a", "(.)(y?)")', {"m{a=x,b=x--$}", "m{a=y,b=y--$}"}),
+        ('label_replace(m, "a", "", "a", "x")', {"m{}", "m{a=y}"}),
+        ('label_replace(m, "b", "$name", "a", "(?P<name>.)")', {"m{a=x,b=x}", "m{a=y,b=y}"}),
+        ('label_replace(m, "b", "v", "a", "z")', {"m{a=x}", "m{a=y}"}),
+        ('label_join(m, "b", "+", "a", "none", "a")', {"m{a=x,b=x++x}", "m{a=y,b=y++y}"}),
+        ('count_values("v", m * 1e22)', {"{v=20000000000000000000000}", "{v=50000000000000000000000}"}),
+    ],
+)
+def test_labels_are_made(run: Run, rows: Run, text: str, expected: set[str]) -> None:
+    assert set(rows(run(text, TWO, 60.0))) == expected
+
+
+@pytest.mark.parametrize("text", ['label_replace(m, "a", "", "a", ".")', 'label_join(m, "a", "")'])
+def test_labels_that_become_equal_are_an_error_with_its_place(run: Run, text: str) -> None:
+    with pytest.raises(EvaluationError, match="same labels") as caught:
+        run(f"1 + {text}", TWO, 60.0)
+    assert f"1 + {text}"[caught.value.start : caught.value.end] in ("label_replace", "label_join")
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "reason"),
+    [
+        ("sum(max_over_time(m[365d:1s]))", 18, "more than 11000 steps"),
+        ("max_over_time(sum_over_time(m[2h:1m])[2h:1m])", 14, "more than 11000 steps"),
+        ("m + on () m", 2, "match the same group"),
+    ],
+)
+def test_what_fails_at_run_time_has_a_place(run: Run, text: str, start: int, reason: str) -> None:
+    with pytest.raises(EvaluationError, match=reason) as caught:
+        run(text, TWO, 60.0)
+    assert caught.value.start is not None
+    assert caught.value.start <= start
+
+
+@pytest.mark.parametrize(("most", "fails"), [(15, True), (16, False), (17, False)])
+def test_samples_are_counted(run: Run, most: int, fails: bool) -> None:
+    """Two windows of two samples, two newest ones, three steps of two of them, of which two give two values."""
+    text = "sum(sum_over_time(m[10m])) + sum(m) + sum(max_over_time(m[3m:1m]))"
+    if fails:
+        with pytest.raises(EvaluationError, match="reads more than 15 samples"):
+            run(text, TWO, 60.0, most_samples=most)
+    else:
+        assert run(text, TWO, 60.0, most_samples=most).value.size == 1
+
+
+def test_a_subquery_is_covered_by_its_steps(run: Run, rows: Run) -> None:
+    """Nine of ten steps have a value; of the others nothing is known."""
+    series = {"m{a=x}": [1.0] * 10}
+    for covered, least in ((True, 0.9), (False, 0.91)):
+        result = run("max_over_time(m[10m:1m])", {"m{a=x}": series["m{a=x}"][:9]}, 780.0, min_coverage=least)
+        assert bool(rows(result)) is covered
+        assert (result.uncovered is None) is covered

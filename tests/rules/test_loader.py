@@ -147,7 +147,7 @@ clear = "4%"
 for = "10s"
 [[rules]]
 alert = "C"
-expr = 'rate(gpu_utilization[5m]) > 1'
+expr = 'histogram_quantile(0.9, gpu_utilization) > 1'
 summary = "{{ value | humanise }}"
 """
 EXPECTED = [
@@ -162,7 +162,7 @@ EXPECTED = [
     (24, "rules[2].window", "the window 1m cannot hold two samples that are 1m apart", "make it 2m or longer"),
     (25, "rules[2].clear", "is on the side where the alert fires (below 0.05)", "set it at or above the limit"),
     (26, "rules[2].for", "10s is shorter than the poll interval, 1m", 'write "1m" or more'),
-    (29, "rules[3].expr", "the function rate is not supported", ""),
+    (29, "rules[3].expr", "the function histogram_quantile cannot be used", ""),
     (30, "rules[3].summary", "the template is not a template: line 1: no filter", "docs/rules.md"),
 ]
 
@@ -198,6 +198,12 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ("expr = '{job=\"x\"} > 1'\n", 11, "rules[0].expr", "names no metric, at character 1"),
         ('expr = "source_upp"\n', 11, "rules[0].expr", "unknown metric source_upp, at character 1: source_upp"),
         ('expr = "max_over_time(source_up[119s])"\n', 11, "rules[0].expr", "the window 1m59s cannot hold"),
+        ('expr = "1 + time()"\n', 11, "rules[0].expr", "gives a number, not series"),
+        ('expr = "source_up[10m]"\n', 11, "rules[0].expr", "gives a range of samples, not series"),
+        ("expr = '\"a\"'\n", 11, "rules[0].expr", "gives a text, not series"),
+        ('expr = "source_up @ 5 > 0"\n', 11, "rules[0].expr", "reads at a fixed time"),
+        ('expr = "max_over_time(source_up[7d:1h] offset 1s)"\n', 11, "rules[0].expr", "reads 7d5m1s back; 7d are kept"),
+        ('expr = "max_over_time(source_up[3m:2m])"\n', 11, "rules[0].expr", "the subquery cannot hold two steps"),
         ('expr = "source_up"\nclear_expr = "source_up +"\n', 12, "rules[0].clear_expr", "at character"),
         ('expr = "source_up"\nlabels = { job = "x" }\n', 12, "rules[0].labels.job", "says what the alert is about"),
         ('expr = "source_up"\nlabels = { a = "{{" }\n', 12, "rules[0].labels.a", "the template is not a template"),

@@ -16,6 +16,9 @@ from watchdog.model import JobKey, JobRecord, Labels
 from watchdog.promql import Options, Vector, evaluate
 from watchdog.promql.storage import Storage
 
+MOST_ALERTS = 10_000
+"""Series for which one rule may hold at a time: nobody reads more, and each is a row in the store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -72,6 +75,10 @@ def evaluate_rule(rule: CompiledRule, context: Context, at: float, *, clearing: 
     """
     options = Options(lookback=context.lookback, min_coverage=rule.rule.min_coverage)
     result = evaluate(rule.query, context.storage, at, options)
+    if isinstance(result.value, Vector) and result.value.size > MOST_ALERTS:
+        raise EvaluationError(
+            f"it holds for {result.value.size} series, more than {MOST_ALERTS}; make it narrower, or aggregate by job"
+        )
     found: dict[str, Found] = {}
     for labels, value in _rows(result.value):
         item = find(rule, labels, value)

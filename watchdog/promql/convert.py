@@ -256,6 +256,6 @@ def regex_problem(pattern: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a remedy: the name that was probably meant, or all of them."""
+    """Return a remedy: the name that was probably meant, or where all of them are."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
-    return f"did you mean {close[0]}?" if close else "known are: " + ", ".join(sorted(known))
+    return f"did you mean {close[0]}?" if close else "docs/promql.md lists what can be used"

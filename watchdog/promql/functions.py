@@ -76,9 +76,9 @@ ELEMENTWISE: Mapping[str, Elementwise] = {
 
 LABELLING = frozenset({"label_replace", "label_join"})
 """Functions that change labels and keep values."""
-SPECIAL = frozenset(
-    {"absent", "absent_over_time", "scalar", "vector", "time", "timestamp", "pi", "sort", "sort_desc", *LABELLING}
-)
+SCALARS = frozenset({"time", "pi", "scalar"})
+"""Functions that give a number."""
+SPECIAL = frozenset({"absent", "absent_over_time", "vector", "timestamp", "sort", "sort_desc", *LABELLING, *SCALARS})
 """Functions that the evaluator knows itself."""
 
 FUNCTIONS: frozenset[str] = frozenset(RANGE_FUNCTIONS) | frozenset(ELEMENTWISE) | SPECIAL

@@ -11,8 +11,8 @@ import promql_parser as grammar
 
 from watchdog.errors import PromQLError
 from watchdog.promql.convert import COMPARISONS, SET_OPERATORS, convert, nearest
-from watchdog.promql.functions import FUNCTIONS
-from watchdog.promql.nodes import Binary, Call, Node, Number, Selector, Subquery, children
+from watchdog.promql.functions import FUNCTIONS, SCALARS
+from watchdog.promql.nodes import Binary, Call, Negate, Node, Number, Selector, Subquery, Text, children
 from watchdog.promql.tokens import tokens_of, unclosed
 
 LOOKBACK = 300.0
@@ -25,6 +25,11 @@ class Query:
 
     text: str
     root: Node
+
+    @property
+    def kind(self) -> str:
+        """Prometheus's result type of an instant query: ``vector``, ``scalar``, ``matrix`` or ``string``."""
+        return _kind(self.root)
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
@@ -87,6 +92,17 @@ def _syntax_error(text: str, message: str) -> PromQLError:
     remedy = nearest(unknown.group(1), FUNCTIONS) if unknown else ""
     token = place or bracket or found[-1]
     return PromQLError(text, token.start, token.end, message, remedy)
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, Text):
+        return "string"
+    if isinstance(node, Subquery) or (isinstance(node, Selector) and node.range is not None):
+        return "matrix"
+    if isinstance(node, Binary | Negate):
+        return "scalar" if all(_kind(child) == "scalar" for child in children(node)) else "vector"
+    scalar = isinstance(node, Number) or (isinstance(node, Call) and node.name in SCALARS)
+    return "scalar" if scalar else "vector"
 
 
 def _reach(node: Node) -> float:

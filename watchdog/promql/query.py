@@ -11,7 +11,7 @@ import numpy as np
 from watchdog.errors import EvaluationError
 from watchdog.labels import LabelColumns
 from watchdog.promql.evaluate import evaluate, windows
-from watchdog.promql.nodes import Selector, Subquery, Text
+from watchdog.promql.nodes import Text
 from watchdog.promql.options import Options
 from watchdog.promql.parse import Query
 from watchdog.promql.storage import Storage
@@ -42,18 +42,12 @@ class Answer:
     text: str = ""
 
 
-def is_range(query: Query) -> bool:
-    """Whether an expression gives many samples per series, which is no number to alert on."""
-    root = query.root
-    return isinstance(root, Subquery) or (isinstance(root, Selector) and root.range is not None)
-
-
 def instant(query: Query, storage: Storage, at: float, options: Options | None = None) -> Answer:
     """Evaluate at one time. Raises EvaluationError."""
     options = options or Options()
     if isinstance(query.root, Text):
         return Answer("string", (Series({}, ((at, math.nan),)),), query.root.value)
-    if is_range(query):
+    if query.kind == "matrix":
         return Answer("matrix", tuple(_samples(query, storage, at, options)))
     value = evaluate(query, storage, at, options).value
     if isinstance(value, Scalar):
@@ -67,7 +61,7 @@ def over_range(
 ) -> Answer:
     """Evaluate at ``(start, end, step)``: at start, start + step, … up to end. Raises EvaluationError."""
     start, end, step = times
-    if isinstance(query.root, Text) or is_range(query):
+    if query.kind in ("string", "matrix"):
         raise EvaluationError("a range of times needs an expression that gives a number or an instant vector")
     if not step > 0 or end < start:
         raise EvaluationError("the step must be above 0, and the end not before the start")

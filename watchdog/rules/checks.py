@@ -9,12 +9,13 @@ from typing import Any
 from watchdog import templates
 from watchdog.errors import PromQLError
 from watchdog.promql import Query, parse
-from watchdog.promql.nodes import Aggregate, Binary, Node
+from watchdog.promql.functions import LABELLING
+from watchdog.promql.nodes import Aggregate, Binary, Call, Node, Subquery, Text
 from watchdog.promql.parse import walk
 from watchdog.promql.storage import Matcher
+from watchdog.promql.write import duration
 from watchdog.rules.locate import Part
 from watchdog.rules.problems import Report, Table, misspelt, nearest
-from watchdog.rules.short_form import duration
 from watchdog.vocabulary import Metric
 
 SAMPLE_LABELS = (
@@ -41,6 +42,8 @@ SAMPLE: Mapping[str, Any] = {
 """What a template is tried with; the shape of ``alerts/texts.py``."""
 BARE: Mapping[str, Any] = {**SAMPLE, "labels": {}, "job": dict.fromkeys(SAMPLE["job"])}
 """The same of an alert of which little is known."""
+LONGEST_WINDOW = 7 * 86400.0
+"""Seconds of history that a rule may ask for: memory is bounded by the longest window of all rules."""
 _SEE = "docs/rules.md lists what is supported"
 
 
@@ -66,6 +69,7 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
     except PromQLError as error:
         report.add(table, (key,), f"{error.reason}, {_at(text, error.start, error.end)}", error.remedy or _SEE)
         return
+    _check_shape(table, key, query, report)
     for selector in query.selectors:
         place = _at(text, selector.start, selector.end)
         if selector.metric is None:
@@ -77,7 +81,27 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
             check_labels(table, (key,), selector.matchers, context.metrics[selector.metric], report)
         if selector.range is not None:
             check_window(table, key, selector.range, context, report)
+    for subquery in (node for node in walk(query.root) if isinstance(node, Subquery)):
+        if subquery.step is not None and subquery.range < 2 * subquery.step:
+            place = _at(text, subquery.start, subquery.end)
+            report.add(
+                table, (key,), f"the subquery cannot hold two steps, {place}", "make it longer, or the step shorter"
+            )
     _check_grouping(table, key, query, context, report)
+
+
+def _check_shape(table: Table, key: str, query: Query, report: Report) -> None:
+    """Report what PromQL can say and a rule cannot use."""
+    if query.kind != "vector":
+        given = {"scalar": "a number", "string": "a text", "matrix": "a range of samples"}[query.kind]
+        report.add(table, (key,), f"gives {given}, not series", "compare a metric with something, as in a > 1")
+    for node in query.fixed:
+        place = _at(query.text, node.start, node.end)
+        reason = f"reads at a fixed time, which the history will not hold for long, {place}"
+        report.add(table, (key,), reason, "use offset, or watchdog query for a look at the past")
+    if query.window > LONGEST_WINDOW:
+        reason = f"reads {duration(query.window)} back; {duration(LONGEST_WINDOW)} are kept in memory at most"
+        report.add(table, (key,), reason, "use a shorter window")
 
 
 def check_labels(
@@ -93,6 +117,7 @@ def check_labels(
 def _check_grouping(table: Table, key: str, query: Query, context: Context, report: Report) -> None:
     """Report labels of ``by``, ``on`` and their like that no metric of the expression has."""
     known = {name for metric in query.metrics if metric in context.metrics for name in context.metrics[metric].labels}
+    known |= {node.value for node in _written(query)} if known else set()
     for node, name in _grouping(query):
         if known and name not in known:
             reason = f"no metric of the expression has a label {name}, {_at(query.text, node.start, node.end)}"
@@ -105,6 +130,15 @@ def _grouping(query: Query) -> Iterator[tuple[Node, str]]:
             yield from ((node, name) for name in node.labels)
         elif isinstance(node, Binary):
             yield from ((node, name) for name in (*node.matching.labels, *node.matching.include))
+
+
+def _written(query: Query) -> Iterator[Text]:
+    """Yield the names of the labels that the expression itself makes."""
+    for node in walk(query.root):
+        if isinstance(node, Call) and node.name in LABELLING:
+            yield from [item for item in node.arguments if isinstance(item, Text)][:1]
+        elif isinstance(node, Aggregate) and isinstance(node.param, Text):
+            yield node.param
 
 
 def check_label_name(table: Table, keys: tuple[Part, ...], name: str, context: Context, report: Report) -> None:
