@@ -38,7 +38,7 @@ from watchdog.bootstrap import (
 from watchdog.engine.engine import Engine
 from watchdog.model import Snapshot
 from watchdog.rules.model import Ruleset
-from watchdog.service.memory import tune_collector
+from watchdog.service.memory import collect_sometimes, tune_collector
 from watchdog.settings import Settings
 from watchdog.simulated.baseten import KEY
 from watchdog.store import SqlStore
@@ -137,6 +137,7 @@ def memory(ticks: int) -> None:
         tick = Tick(url, Path(folder), clock=lambda: start + passed[0])
         for number in range(ticks + 1):
             tick()
+            collect_sometimes(number)  # as the service does
             passed[0] += 60.0
             if number % max(1, ticks // 10) == 0:
                 print(f"tick {number}: {resident():.1f} MB", flush=True)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
-from watchdog.service.memory import YOUNG, tune_collector
+import pytest
+
+from watchdog.service.memory import COLLECT_EVERY, YOUNG, collect_sometimes, tune_collector
 
 
 def test_cycles_are_still_collected_but_more_rarely() -> None:
@@ -15,3 +18,22 @@ def test_cycles_are_still_collected_but_more_rarely() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+class Knot:
+    def __init__(self) -> None:
+        self.me = self
+
+
+@pytest.mark.parametrize(
+    ("tick", "freed"), [(COLLECT_EVERY - 1, False), (COLLECT_EVERY, True), (COLLECT_EVERY + 1, False)]
+)
+def test_cycles_are_freed_after_every_so_many_ticks(tick: int, freed: bool) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        gone = weakref.ref(Knot())
+        collect_sometimes(tick)
+        assert (gone() is None) is freed
+    finally:
+        gc.enable()

@@ -11,6 +11,7 @@ class Health:
 
     last_tick: float | None = None
     """Monotonic seconds of the last tick that came to its end."""
+    ticks: int = 0
     last_commit_failed: str = ""
     missed_ticks: int = 0
     jobs: int = 0

@@ -21,6 +21,7 @@ from watchdog.ports import Clock, Store
 from watchdog.service import report
 from watchdog.service.guard import Guard
 from watchdog.service.health import Health
+from watchdog.service.memory import collect_sometimes
 from watchdog.service.poller import Poller
 
 log = logging.getLogger("watchdog.service")
@@ -73,6 +74,8 @@ class Loop:
         polls = self.poller.collect(min(20.0, self.period / 2), self.stop.is_set)
         self.take(polls)
         self.health.last_tick = time.monotonic()
+        self.health.ticks += 1
+        collect_sometimes(self.health.ticks)
         log.debug("tick", extra={"seconds": self.health.last_tick - started})
 
     def take(self, polls: Sequence[Poll]) -> TickResult:
