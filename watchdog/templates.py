@@ -178,6 +178,11 @@ def compile_template(text: str) -> Template:
         raise ValueError("is not a template: it is nested too deeply") from error
 
 
+def parse_template(text: str) -> nodes.Template:
+    """Return the syntax tree of a template, for those who translate it. Raises ValueError as ``compile_template``."""
+    return _ENVIRONMENT.parse(compile_template(text).text)
+
+
 def _check_filters(tree: nodes.Template) -> None:
     # Jinja2 itself leaves an unknown filter behind an ``if`` to the day when the branch is taken.
     for node in tree.find_all(nodes.Filter):

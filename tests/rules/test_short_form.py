@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from watchdog.config import parse_duration
 from watchdog.promql import parse
-from watchdog.rules.short_form import Reduce, Side, Threshold, duration, number, parse_quantity
+from watchdog.promql.write import duration, number
+from watchdog.rules.short_form import Reduce, Side, Threshold, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_numbers_as_promql_writes_them(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.0, "0ms"), (0.5, "500ms"), (1.25, "1s250ms"), (90.0, "1m30s"), (86400.0, "1d"), (90061.0, "1d1h1m1s")],
+    [(0.0, "0s"), (0.5, "500ms"), (1.25, "1s250ms"), (90.0, "1m30s"), (86400.0, "1d"), (90061.0, "1d1h1m1s")],
 )
 def test_durations_as_promql_writes_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text

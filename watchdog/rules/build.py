@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from watchdog.promql.storage import Matcher
+from watchdog.promql.write import duration, number
 from watchdog.rules.checks import (
     Context,
     check_expr,
@@ -18,7 +19,7 @@ from watchdog.rules.matchers import parse_matcher
 from watchdog.rules.model import Route, Rule
 from watchdog.rules.problems import Report, Table, misspelt, nearest
 from watchdog.rules.sections import RouteSection, RuleSection
-from watchdog.rules.short_form import Side, Threshold, duration, number, parse_quantity
+from watchdog.rules.short_form import Side, Threshold, parse_quantity
 
 DEFAULT_SEVERITY = "warning"
 SEVERITIES = ("info", "warning", "error", "critical")
@@ -27,10 +28,11 @@ _SHORT_ONLY = ("match", "below", "above", "window", "reduce", "clear")
 _OF_RESOLVING = ("clear", "clear_expr", "keep_firing_for")
 _OWN_LABELS = ("alertname", "source", "project", "job")
 """Labels that say what an alert is about; a rule must not overwrite them."""
-_SUBJECT = (
+SUBJECT = (
     "{{ labels.job_name or labels.job or labels.project_name or labels.project or labels.source or 'all' }}"
     "{% if labels.node %} node {{ labels.node }}{% endif %}{% if labels.gpu %} GPU {{ labels.gpu }}{% endif %}"
 )
+"""A template of whom an alert is about, for built-in texts."""
 _SHOWN = {"ratio": " | humanizePercentage", "bytes": " | humanize1024", "seconds": " | humanizeDuration"}
 
 
@@ -203,8 +205,8 @@ def _labels(table: Table, section: RuleSection, context: Context, report: Report
 def _summary(section: RuleSection, threshold: Threshold | None, context: Context) -> str:
     """Return the built-in text of a rule without its own."""
     if threshold is None:
-        return f"{section.alert}: {_SUBJECT}"
+        return f"{section.alert}: {SUBJECT}"
     shown = _SHOWN.get(context.metrics[threshold.metric].unit, " | humanize")
     during = f" for {duration(threshold.window)}" if threshold.window else ""
     limit = f"{threshold.side} {{{{ threshold{shown} }}}}"
-    return f"{_SUBJECT}: {threshold.metric} {limit}{during} (now {{{{ value{shown} }}}})"
+    return f"{SUBJECT}: {threshold.metric} {limit}{during} (now {{{{ value{shown} }}}})"

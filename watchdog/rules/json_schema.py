@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from watchdog.config import ReceiverConfig, Section, SourceConfig
+from watchdog.promql.write import duration
 from watchdog.rules.sections import PollSection, RouteSection, RuleSection
-from watchdog.rules.short_form import duration
 
 
 def schema(

@@ -10,6 +10,7 @@ from typing import Literal
 
 from watchdog.config import parse_duration
 from watchdog.promql.storage import Matcher
+from watchdog.promql.write import duration, number
 from watchdog.rules.matchers import written
 
 Side = Literal["below", "above"]
@@ -22,7 +23,6 @@ _KIND = {"ratio": "%", "bytes": "B", "seconds": "s"}
 """Which suffix fits the unit of a metric."""
 _EXAMPLE = {"ratio": '"5%"', "bytes": '"8GiB"', "seconds": '"20m"'}
 _QUANTILES = {"median": "0.5", "p95": "0.95", "p05": "0.05"}
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +96,3 @@ def _scaled(amount: Decimal, suffix: str) -> float:
     if suffix.endswith("iB") or suffix in ("", "B"):
         return float(amount * _BYTES[suffix.rstrip("iB")])
     raise ValueError(f'the unit {suffix} is decimal to some and binary to others; write "{suffix[0]}iB"')
-
-
-def number(value: float) -> str:
-    """Return a number as PromQL writes it, without a needless ``.0``."""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as PromQL writes them: ``1h30m``, ``500ms``."""
-    whole, text = int(seconds), ""
-    for size, unit in _UNITS:
-        count, whole = divmod(whole, size)
-        text += f"{count}{unit}" if count else ""
-    rest = round((seconds - int(seconds)) * 1000)
-    return text + (f"{rest}ms" if rest or not text else "")
