@@ -15,7 +15,9 @@ def test_the_schema_knows_every_kind_and_refuses_the_rest(models: tuple[Any, Any
     json.dumps(found)
     properties = found["properties"]
     assert found["additionalProperties"] is False
-    assert set(properties) == {"poll", "sources", "receivers", "routes", "rules"}
+    assert set(properties) == {
+        *("poll", "sources", "receivers", "routes", "rules", "mute_times", "inhibit", "flapping")
+    }
     kinds = [shape["properties"]["type"] for shape in properties["receivers"]["items"]["anyOf"]]
     assert kinds == [{"const": "console"}, {"const": "slack"}, {"const": "webhook"}]
     assert "EnvRef" in found["$defs"]
@@ -31,7 +33,7 @@ def test_the_schema_knows_every_kind_and_refuses_the_rest(models: tuple[Any, Any
     assert "continue" in properties["routes"]["items"]["properties"]
 
 
-@pytest.mark.parametrize("table", ["poll", "routes", "rules"])
+@pytest.mark.parametrize("table", ["poll", "routes", "rules", "mute_times", "inhibit", "flapping"])
 def test_every_key_is_described(models: tuple[Any, Any], table: str) -> None:
     found: Any = schema(*models)
     shape = found["properties"][table]

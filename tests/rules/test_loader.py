@@ -10,7 +10,7 @@ import pytest
 
 from watchdog.errors import Problem, RulesError
 from watchdog.promql.storage import Matcher, MatchOp
-from watchdog.rules.model import Ruleset
+from watchdog.rules.model import Flapping, Inhibit, MuteTime, Ruleset
 
 Load = Callable[[str], Ruleset]
 LoadPath = Callable[[Path], Ruleset]
@@ -462,3 +462,75 @@ def test_an_empty_folder(tmp_path: Path, load_path: LoadPath) -> None:
 def test_windows_line_ends_and_a_byte_order_mark_are_fine(tmp_path: Path, load_path: LoadPath) -> None:
     (tmp_path / "rules.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
     assert load_path(tmp_path / "rules.toml").rules[0].place.endswith(":9")
+
+
+MUTED = """
+[[mute_times]]
+name = "nights"
+times = ["22:00-24:00", "00:00-06:00"]
+weekdays = ["mon:fri"]
+days_of_month = ["-7:-1"]
+months = ["december"]
+years = ["2026"]
+location = "Europe/Berlin"
+
+[[inhibit]]
+source_match = ['alertname="A"']
+target_match = ['severity=~"info|warning"']
+equal = ["job"]
+
+[flapping]
+changes = 4
+within = "30m"
+"""
+
+
+def test_when_not_to_ping(load_text: Load) -> None:
+    text = GOOD.replace("[[routes]]", '[[routes]]\nmute_times = ["nights"]', 1) + MUTED
+    ruleset = load_text(text)
+    assert ruleset.routes[0].mute_times == ("nights",)
+    assert ruleset.mute_times == (
+        MuteTime(
+            name="nights",
+            times=((1320, 1440), (0, 360)),
+            weekdays=((1, 5),),
+            days=((-7, -1),),
+            months=((12, 12),),
+            years=((2026, 2026),),
+            location="Europe/Berlin",
+        ),
+    )
+    source, target = Matcher("alertname", MatchOp.EQUAL, "A"), Matcher("severity", MatchOp.REGEX, "info|warning")
+    assert ruleset.inhibits == (Inhibit((source,), (target,), ("job",)),)
+    assert ruleset.flapping == Flapping(4, 1800.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "reason"),
+    [
+        ("22:00-24:00", "22:00-25:00", "mute_times[0].times[0]", "does not end after it begins"),
+        ("mon:fri", "fri:mon", "mute_times[0].weekdays[0]", "is no range"),
+        ("-7:-1", "0", "mute_times[0].days_of_month[0]", "no range of days"),
+        ("december", "dezember", "mute_times[0].months[0]", "is no such name"),
+        ('"2026"', '"26"', "mute_times[0].years[0]", "no range of years"),
+        ("Europe/Berlin", "Europe/Bonn", "mute_times[0].location", "is no time zone"),
+        ("Europe/Berlin", "../etc/passwd", "mute_times[0].location", "is no time zone"),
+        ('alertname="A"', "alertname=A", "inhibit[0].source_match[0]", "is not a matcher"),
+        ('["job"]', '["jobb"]', "inhibit[0].equal[0]", "no alert has a label jobb"),
+        ("changes = 4", "changes = 2", "flapping.changes", "greater than or equal to 3"),
+        ("within", "during", "flapping.during", "unknown key"),
+        ('name = "nights"', 'name = "days"', "routes[0].mute_times[0]", "no mute time is named nights"),
+        ("[flapping]", "[[flapping]]", "flapping", "is not a table"),
+    ],
+)
+def test_one_mistake_of_when_not_to_ping(problems_of: Problems, old: str, new: str, key: str, reason: str) -> None:
+    text = GOOD.replace("[[routes]]", '[[routes]]\nmute_times = ["nights"]', 1) + MUTED.replace(old, new)
+    (problem,) = problems_of(text)
+    assert problem.key == key
+    assert reason in problem.reason
+    assert problem.remedy
+
+
+def test_a_mute_time_without_a_time_is_refused(problems_of: Problems) -> None:
+    (problem,) = problems_of(GOOD + '[[mute_times]]\nname = "always"\n')
+    assert "would always mute" in problem.reason

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 from watchdog.alerts.evaluation import Context
 from watchdog.alerts.judge import Judge, Judgement
@@ -13,7 +14,8 @@ from watchdog.incidents.book import Book
 from watchdog.jobs.registry import Registry
 from watchdog.jobs.series import job_samples, source_samples
 from watchdog.jobs.sources import Sources
-from watchdog.model import Changes, JobKey, JobReading, JobRecord, Notification, Poll, PollRequest, Snapshot
+from watchdog.model import AlertState, Changes, JobKey, JobReading, JobRecord, Notification, Poll, PollRequest, Snapshot
+from watchdog.muting import Mutes, Silences
 
 KEEP_ENDED_JOBS = 7 * 86400.0
 """Seconds for which the end of a job is remembered, so that it is not announced again."""
@@ -40,13 +42,16 @@ class TickResult:
 class Engine:
     """History, jobs, alerts and incidents of one process. Owned by one thread; reads no clock."""
 
-    def __init__(self, program: Program, snapshot: Snapshot, now: float) -> None:
+    def __init__(
+        self, program: Program, snapshot: Snapshot, now: float, new_id: Callable[[], str] = lambda: str(uuid4())
+    ) -> None:
         self.program = program
         self.history = History(retention=program.window)
         self.registry = Registry(snapshot.jobs)
         self.sources = Sources(program.sources, now)
         self.judge = Judge(program.rules, snapshot.alerts)
         self.book = Book(program.terms, snapshot.incidents, snapshot.alerts)
+        self.silences = Silences(snapshot.silences, new_id)
         self.last: Judgement | None = None
         self._read_before: set[JobKey] = set()
 
@@ -63,7 +68,8 @@ class Engine:
         dropped = self._ingest(polls, {record.job.key for record in jobs.read}, now)
         self._write_own(jobs.read, now)
         judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
-        told = self.book.tell(judgement.changed, self.registry, now)
+        over = self.silences.end_with([record.job.key for record in jobs.ended], now)
+        told = self.book.tell(judgement.changed, self.registry, now, self._mutes(now))
         self._tidy(jobs.ended, now)
         self.last = judgement
         changes = Changes(
@@ -73,6 +79,7 @@ class Engine:
             forgotten_alerts=judgement.forgotten,
             incidents=told.incidents,
             outbox=told.notifications,
+            silences=tuple(over),
         )
         started = tuple(record for record in jobs.read if record.active and record.job.key not in known)
         return TickResult(changes, started, jobs.ended, judgement.failures, dropped)
@@ -117,12 +124,18 @@ class Engine:
             backfilled=backfilled,
         )
 
+    def _mutes(self, now: float) -> Mutes:
+        firing = [alert.label_map for alert in self.judge.alerts.values() if alert.state is AlertState.FIRING]
+        terms = self.program.terms
+        return Mutes(self.silences, terms.inhibits, terms.mute_times, firing, now)
+
     def _tidy(self, ended: Iterable[JobRecord], now: float) -> None:
         for record in ended:
             self.history.forget({"source": record.job.source, "job": record.job.job})
             self._read_before.discard(record.job.key)
         self.history.trim(now)
         self.registry.forget(now - KEEP_ENDED_JOBS)
+        self.silences.forget(now)
 
 
 def _series(reading: JobReading) -> Iterable[SeriesPoints]:

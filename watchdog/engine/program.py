@@ -49,5 +49,8 @@ def program_of(ruleset: Ruleset, sources: Iterable[SourceInfo]) -> Program:
         rules={rule.name: rule for rule in ruleset.rules},
         routes=ruleset.routes,
         send_resolved={receiver.name: receiver.send_resolved for receiver in ruleset.receivers},
+        flapping=ruleset.flapping,
+        inhibits=ruleset.inhibits,
+        mute_times={interval.name: interval for interval in ruleset.mute_times},
     )
     return Program(ruleset.interval, rules, terms, tuple(sources))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from watchdog.incidents.severity import rank
 from watchdog.model import Conversation, Reason
 
-PINGS = frozenset({Reason.FIRST, Reason.SEVERITY, Reason.REPEAT, Reason.REFIRED, Reason.EVENT})
+PINGS = frozenset(
+    {Reason.FIRST, Reason.SEVERITY, Reason.REPEAT, Reason.REFIRED, Reason.EVENT, Reason.UNMUTED, Reason.STEADY}
+)
 """Reasons for which a person should look now; all others only edit and add to the thread."""
 
 
@@ -24,6 +26,10 @@ class Standing:
     """Said once, never resolved; neither in ``firing`` nor in ``resolved``."""
     severity: str = ""
     """The highest among the firing and the events."""
+    muted: Collection[str] = ()
+    """Alerts that fire and are muted: those told before are in ``firing`` too, the others are withheld."""
+    flapping: Collection[str] = ()
+    """Those of ``firing`` whose changes are too many to be news; some may not fire at this moment."""
 
 
 def why_notify(
@@ -43,11 +49,26 @@ def why_notify(
             return Reason.FIRST
         return Reason.EVENT if new_events else None
     return (
-        _something_new(told, standing, firing - told_firing, new_events, told_resolved)
+        _unmuted(told, standing)
+        or _flapping(told, standing)
+        or _something_new(told, standing, firing - told_firing, new_events, told_resolved)
         or _something_over(firing, resolved - told_resolved if send_resolved else set())
         or _data_changed(told, set(standing.unknown))
+        or (Reason.MUTED if set(standing.muted) & firing - set(told.muted) else None)
         or _reminder(told, standing, now, repeat_interval)
     )
+
+
+def _unmuted(told: Conversation, standing: Standing) -> Reason | None:
+    """A silence that ends while its alert still fires is worth a ping, once."""
+    return Reason.UNMUTED if (set(told.muted) - set(standing.muted)) & set(standing.firing) else None
+
+
+def _flapping(told: Conversation, standing: Standing) -> Reason | None:
+    flapping = set(standing.flapping)
+    if flapping - set(told.flapping):
+        return Reason.FLAPPING
+    return Reason.STEADY if (set(told.flapping) - flapping) & set(standing.firing) else None
 
 
 def _something_new(
@@ -74,5 +95,5 @@ def _data_changed(told: Conversation, unknown: set[str]) -> Reason | None:
 
 def _reminder(told: Conversation, standing: Standing, now: float, repeat_interval: float) -> Reason | None:
     """A reminder is due only while something is known to be wrong."""
-    known = set(standing.firing) - set(standing.unknown)
+    known = set(standing.firing) - set(standing.unknown) - set(standing.muted)
     return Reason.REPEAT if known and now - told.notified_at >= repeat_interval else None

@@ -19,6 +19,7 @@ class Destination:
     receiver: str
     repeat_interval: float
     group_wait: float
+    mute_times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def route(labels: Mapping[str, str], routes: Sequence[Route], group_by: tuple[st
         if wait is None:
             wait = 0.0 if rank(labels.get("severity", "")) >= rank("critical") else DEFAULT_GROUP_WAIT
         for name in candidate.receivers:
-            found.setdefault(name, Destination(name, candidate.repeat_interval, wait))
+            found.setdefault(name, Destination(name, candidate.repeat_interval, wait, candidate.mute_times))
         if not candidate.continue_:
             break
     return Routed(tuple(found.values()), grouping if grouping is not None else DEFAULT_GROUP_BY, tuple(places))

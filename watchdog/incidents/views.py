@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from watchdog.incidents.severity import highest, rank
 from watchdog.jobs.registry import Registry
@@ -31,10 +32,22 @@ def is_firing(alert: Alert) -> bool:
     return alert.state is AlertState.FIRING and not alert.event
 
 
-def view_of(incident: Incident, members: Iterable[Alert], exprs: Mapping[str, str], registry: Registry) -> IncidentView:
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is known of alerts beside themselves."""
+
+    exprs: Mapping[str, str]
+    """By rule."""
+    muted: Mapping[str, str] = field(default_factory=dict)
+    """By alert: what mutes it."""
+    flips: Mapping[str, int] = field(default_factory=dict)
+    """By alert that flaps: its changes."""
+
+
+def view_of(incident: Incident, members: Iterable[Alert], marks: Marks, registry: Registry) -> IncidentView:
     """Return the incident as one receiver may show it; ``members`` are the alerts that it is told of."""
     shown = sorted(members, key=_order)
-    firing = [alert for alert in shown if is_firing(alert)]
+    firing = [alert for alert in shown if is_firing(alert) or alert.fingerprint in marks.flips]
     return IncidentView(
         id=incident.id,
         group_key=incident.group_key,
@@ -43,13 +56,14 @@ def view_of(incident: Incident, members: Iterable[Alert], exprs: Mapping[str, st
         severity=highest(alert.severity for alert in firing or shown),
         opened_at=incident.opened_at,
         closed_at=None if firing else incident.closed_at,
-        alerts=tuple(_alert_view(alert, exprs.get(alert.rule, "")) for alert in shown),
+        alerts=tuple(_alert_view(alert, marks) for alert in shown),
         job=_job_of(incident, registry),
     )
 
 
-def _alert_view(alert: Alert, expr: str) -> AlertView:
-    open_ = alert.state is AlertState.FIRING
+def _alert_view(alert: Alert, marks: Marks) -> AlertView:
+    flips = marks.flips.get(alert.fingerprint, 0)
+    open_ = alert.state is AlertState.FIRING or flips > 0
     return AlertView(
         fingerprint=alert.fingerprint,
         name=alert.rule,
@@ -66,7 +80,9 @@ def _alert_view(alert: Alert, expr: str) -> AlertView:
         unknown=alert.unknown_since is not None,
         event=alert.event,
         end_reason="" if alert.event else alert.end_reason,
-        expr=expr,
+        expr=marks.exprs.get(alert.rule, ""),
+        muted=marks.muted.get(alert.fingerprint, ""),
+        flips=flips,
     )
 
 

@@ -10,6 +10,7 @@ from watchdog.model.incidents import AlertView, Conversation, Incident, Incident
 from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
 from watchdog.model.labels import Labels, labels_of
 from watchdog.model.polls import JobReading, OwnRow, Points, Poll, PollRequest, Watched
+from watchdog.model.silences import Silence, SilenceState
 
 __all__ = [
     "Alert",
@@ -33,6 +34,8 @@ __all__ = [
     "PollRequest",
     "Reason",
     "Receipt",
+    "Silence",
+    "SilenceState",
     "Snapshot",
     "Watched",
     "labels_of",

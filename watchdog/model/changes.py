@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from watchdog.model.alerts import Alert
 from watchdog.model.incidents import Incident, Notification
 from watchdog.model.jobs import JobRecord
+from watchdog.model.silences import Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,13 @@ class Changes:
     incidents: tuple[Incident, ...] = ()
     outbox: tuple[Notification, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    silences: tuple[Silence, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.jobs or self.alerts or self.forgotten_alerts or self.incidents or self.outbox or self.meta)
+        rows = (self.jobs, self.alerts, self.forgotten_alerts, self.incidents, self.outbox, self.meta, self.silences)
+        return not any(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Snapshot:
     incidents: tuple[Incident, ...] = ()
     """Open ones, and closed ones whose alerts may still matter."""
     meta: Mapping[str, str] = field(default_factory=dict)
+    silences: tuple[Silence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ class Reason(StrEnum):
     EVENT = "event"
     UNKNOWN = "data lost"
     KNOWN = "data back"
+    MUTED = "silenced"
+    UNMUTED = "no longer silenced"
+    FLAPPING = "flapping"
+    STEADY = "flapping ended"
     CHANGED = "details changed"
 
 
@@ -51,6 +55,10 @@ class AlertView:
     event: bool
     end_reason: str
     expr: str
+    muted: str = ""
+    """What mutes it (a silence, another alert, a mute time); empty if nothing does."""
+    flips: int = 0
+    """How often it changed lately, while it flaps; 0 while it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,10 @@ class Incident:
     members: tuple[Alert, ...] = ()
     """Every alert that has fired in this incident, open or closed, newest form."""
     conversations: tuple[Conversation, ...] = ()
+    flips: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    """Alerts, and when each began to fire or was over, as far back as flapping looks."""
+    flapping: tuple[str, ...] = ()
+    """Alerts that change too often for each change to be news; they stay open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +137,6 @@ class Conversation:
     severity: str
     repeat_interval: float
     unknown: tuple[str, ...] = ()
+    muted: tuple[str, ...] = ()
+    """Firing alerts that are muted: told ones are not reminded of, others not told at all."""
+    flapping: tuple[str, ...] = ()

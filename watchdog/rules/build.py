@@ -16,9 +16,9 @@ from watchdog.rules.checks import (
 )
 from watchdog.rules.locate import Part
 from watchdog.rules.matchers import parse_matcher
-from watchdog.rules.model import Route, Rule
+from watchdog.rules.model import Inhibit, Route, Rule
 from watchdog.rules.problems import Report, Table, misspelt, nearest
-from watchdog.rules.sections import RouteSection, RuleSection
+from watchdog.rules.sections import InhibitSection, RouteSection, RuleSection
 from watchdog.rules.short_form import Side, Threshold, parse_quantity
 
 DEFAULT_SEVERITY = "warning"
@@ -78,6 +78,10 @@ def build_route(table: Table, section: RouteSection, context: Context, report: R
         if context.receivers is not None and name not in context.receivers:
             remedy = nearest(name, context.receivers)
             report.add(table, ("receivers", position), f"no receiver is named {name}", remedy)
+    for position, name in enumerate(section.mute_times):
+        if context.receivers is not None and name not in context.mute_times:
+            remedy = nearest(name, context.mute_times)
+            report.add(table, ("mute_times", position), f"no mute time is named {name}", remedy)
     matchers = _matchers(table, section.match, report)
     for position, matcher in matchers:
         check_label_name(table, ("match", position), matcher.name, context, report)
@@ -89,18 +93,32 @@ def build_route(table: Table, section: RouteSection, context: Context, report: R
         group_by=section.group_by,
         group_wait=section.group_wait,
         repeat_interval=section.repeat_interval,
+        mute_times=section.mute_times,
         place=table.place,
     )
 
 
-def _matchers(table: Table, texts: Sequence[str], report: Report) -> list[tuple[int, Matcher]]:
+def build_inhibit(table: Table, section: InhibitSection, context: Context, report: Report) -> Inhibit:
+    """Return an inhibition; reports matchers that are none, and labels that no alert has."""
+    sides = []
+    for key, texts in (("source_match", section.source_match), ("target_match", section.target_match)):
+        found = _matchers(table, texts, report, key)
+        for position, matcher in found:
+            check_label_name(table, (key, position), matcher.name, context, report)
+        sides.append(tuple(matcher for _, matcher in found))
+    for position, name in enumerate(section.equal):
+        check_label_name(table, ("equal", position), name, context, report)
+    return Inhibit(sides[0], sides[1], section.equal)
+
+
+def _matchers(table: Table, texts: Sequence[str], report: Report, key: str = "match") -> list[tuple[int, Matcher]]:
     """Return the matchers with their positions; what is none is reported and left out."""
     found = []
     for position, text in enumerate(texts):
         try:
             found.append((position, parse_matcher(text)))
         except ValueError as error:
-            _report(table, ("match", position), error, report)
+            _report(table, (key, position), error, report)
     return found
 
 

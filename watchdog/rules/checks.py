@@ -60,6 +60,7 @@ class Context:
     """Seconds between two samples of the slowest source."""
     receivers: frozenset[str] | None
     """Their names; None while a file could not be read, which may hold more of them."""
+    mute_times: frozenset[str] = frozenset()
 
 
 def check_expr(table: Table, key: str, text: str, context: Context, report: Report) -> None:

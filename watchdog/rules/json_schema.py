@@ -7,7 +7,14 @@ from typing import Any
 
 from watchdog.config import ReceiverConfig, Section, SourceConfig
 from watchdog.promql.write import duration
-from watchdog.rules.sections import PollSection, RouteSection, RuleSection
+from watchdog.rules.sections import (
+    FlappingSection,
+    InhibitSection,
+    MuteTimeSection,
+    PollSection,
+    RouteSection,
+    RuleSection,
+)
 
 
 def schema(
@@ -32,6 +39,9 @@ def schema(
         "sources": any_of(source_models),
         "receivers": any_of(receiver_models),
         "routes": {"type": "array", "items": of(RouteSection)},
+        "mute_times": {"type": "array", "items": of(MuteTimeSection)},
+        "inhibit": {"type": "array", "items": of(InhibitSection)},
+        "flapping": of(FlappingSection),
         "rules": {"type": "array", "items": of(RuleSection)},
     }
     return {

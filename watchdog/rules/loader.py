@@ -8,17 +8,27 @@ from pathlib import Path
 from typing import TypeVar
 
 from watchdog.config import ReceiverConfig, SourceConfig
-from watchdog.rules.build import build_route, build_rule
+from watchdog.rules.build import build_inhibit, build_route, build_rule
 from watchdog.rules.checks import Context
-from watchdog.rules.model import Ruleset
+from watchdog.rules.model import Flapping, Ruleset
+from watchdog.rules.mute_times import build_mute_time
 from watchdog.rules.problems import Report, Table, nearest
-from watchdog.rules.read import ARRAYS, Tables, read_tables
-from watchdog.rules.sections import PollSection, RouteSection, RuleSection
+from watchdog.rules.read import NEEDED, Tables, read_tables
+from watchdog.rules.sections import (
+    FlappingSection,
+    InhibitSection,
+    MuteTimeSection,
+    PollSection,
+    RouteSection,
+    RuleSection,
+    RulesSection,
+)
 from watchdog.rules.validate import validate
 from watchdog.vocabulary import METRICS, Metric
 
 Config = TypeVar("Config", SourceConfig, ReceiverConfig)
-Rules = TypeVar("Rules", RouteSection, RuleSection)
+Rules = TypeVar("Rules", RouteSection, RuleSection, MuteTimeSection, InhibitSection)
+Single = TypeVar("Single", PollSection, FlappingSection)
 _ALWAYS = ("alertname", "severity")
 """Labels that every alert has."""
 _NEEDED = {
@@ -45,11 +55,12 @@ def load(
     whole = not report.count
     if whole:
         _check_presence(tables, report)
-    poll = _poll(tables, report)
+    poll = _single(tables, "poll", PollSection, report)
+    flapping = _single(tables, "flapping", FlappingSection, report)
     sources = _adapters(tables.arrays["sources"], source_models, report)
     _check_intervals(tables.arrays["sources"], sources, report)
     receivers = _adapters(tables.arrays["receivers"], receiver_models, report)
-    for kind, key in (("sources", "name"), ("receivers", "name"), ("rules", "alert")):
+    for kind, key in (("sources", "name"), ("receivers", "name"), ("mute_times", "name"), ("rules", "alert")):
         _check_names(tables.arrays[kind], key, report)
     context = _context(tables, poll, sources, metrics)
     context = context if whole else replace(context, receivers=None)
@@ -57,6 +68,9 @@ def load(
     routes = [build_route(table, route, context, report) for table, route in _sections(tables, RouteSection, report)]
     if whole and report.count == before:
         _check_routed(tables, report)
+    sections = _sections(tables, MuteTimeSection, report)
+    mute_times = [build_mute_time(table, section, report) for table, section in sections]
+    inhibits = [build_inhibit(table, one, context, report) for table, one in _sections(tables, InhibitSection, report)]
     rules = [build_rule(table, rule, context, report) for table, rule in _sections(tables, RuleSection, report)]
     report.raise_if_any()
     return Ruleset(
@@ -65,20 +79,24 @@ def load(
         receivers=tuple(receivers),
         routes=tuple(routes),
         rules=tuple(rules),
+        mute_times=tuple(mute_times),
+        inhibits=tuple(inhibits),
+        flapping=Flapping(flapping.changes, flapping.within),
         checksum=tables.checksum,
         files=tuple(tables.files),
     )
 
 
 def _check_presence(tables: Tables, report: Report) -> None:
-    for kind in ARRAYS:
+    for kind in NEEDED:
         if not tables.arrays[kind]:
             report.add_file(tables.first, 0, f"has no [[{kind}]]: {_NEEDED[kind]}", "add one; see rules.example.toml")
 
 
-def _poll(tables: Tables, report: Report) -> PollSection:
-    found = [validate(table, PollSection, report) for table in tables.poll]
-    return next((section for section in found if section is not None), PollSection())
+def _single(tables: Tables, name: str, model: type[Single], report: Report) -> Single:
+    table = tables.single.get(name)
+    found = validate(table, model, report) if table is not None else None
+    return found if found is not None else model()
 
 
 def _adapters(tables: list[Table], models: Mapping[str, type[Config]], report: Report) -> list[Config]:
@@ -111,6 +129,7 @@ def _context(tables: Tables, poll: PollSection, sources: list[SourceConfig], met
         shortest=min(intervals, default=poll.interval),
         longest=max(intervals, default=poll.interval),
         receivers=frozenset(_names(tables.arrays["receivers"])),
+        mute_times=frozenset(_names(tables.arrays["mute_times"])),
     )
 
 
@@ -146,9 +165,16 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
+_ARRAY_OF: Mapping[type[RulesSection], str] = {
+    RouteSection: "routes",
+    MuteTimeSection: "mute_times",
+    InhibitSection: "inhibit",
+    RuleSection: "rules",
+}
+
+
 def _sections(tables: Tables, model: type[Rules], report: Report) -> Iterator[tuple[Table, Rules]]:
-    kind = "routes" if model is RouteSection else "rules"
-    for table in tables.arrays[kind]:
+    for table in tables.arrays[_ARRAY_OF[model]]:
         section = validate(table, model, report)
         if section is not None:
             yield table, section

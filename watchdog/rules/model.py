@@ -54,7 +54,47 @@ class Route:
     group_wait: float | None = None
     """Seconds in which a burst is put together; None: 10 s, 0 for critical."""
     repeat_interval: float = 4 * 3600.0
+    mute_times: tuple[str, ...] = ()
+    """Names of mute times in which it does not ping."""
     place: str = ""
+
+
+Span = tuple[int, int]
+"""From and to."""
+
+
+@dataclass(frozen=True, slots=True)
+class MuteTime:
+    """A time in which routes that name it do not ping: within each kind of span that is given."""
+
+    name: str
+    times: tuple[Span, ...] = ()
+    """Minutes of the day; the end is not part of it."""
+    weekdays: tuple[Span, ...] = ()
+    """Sunday is 0; both ends are part of it, here and below."""
+    days: tuple[Span, ...] = ()
+    """Of the month; negative ones count from its end."""
+    months: tuple[Span, ...] = ()
+    years: tuple[Span, ...] = ()
+    location: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Inhibit:
+    """While an alert that ``source`` matches fires, those that ``target`` matches are muted."""
+
+    source: tuple[Matcher, ...]
+    target: tuple[Matcher, ...]
+    equal: tuple[str, ...] = ()
+    """Labels that must be equal on both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flapping:
+    """When changes are too many to be news."""
+
+    changes: int = 6
+    within: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +109,6 @@ class Ruleset:
     checksum: str
     """SHA-256 of the files' bytes, in name order."""
     files: tuple[str, ...] = ()
+    mute_times: tuple[MuteTime, ...] = ()
+    inhibits: tuple[Inhibit, ...] = ()
+    flapping: Flapping = field(default_factory=Flapping)

@@ -13,8 +13,11 @@ from typing import Any
 from watchdog.rules.locate import lines_of
 from watchdog.rules.problems import Report, Table, nearest
 
-ARRAYS = ("sources", "receivers", "routes", "rules")
-"""The arrays of tables of a rules file; beside them there is ``[poll]``."""
+NEEDED = ("sources", "receivers", "routes", "rules")
+"""Arrays of tables without which a rules file does nothing."""
+ARRAYS = (*NEEDED, "mute_times", "inhibit")
+SINGLE = ("poll", "flapping")
+"""Tables that there are once."""
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
 
 
@@ -24,7 +27,7 @@ class Tables:
 
     first: str
     """The file for what belongs to no table."""
-    poll: list[Table] = field(default_factory=list)
+    single: dict[str, Table] = field(default_factory=dict)
     arrays: dict[str, list[Table]] = field(default_factory=lambda: {name: [] for name in ARRAYS})
     files: list[str] = field(default_factory=list)
     checksum: str = ""
@@ -78,14 +81,14 @@ def _gather(document: Table, tables: Tables, report: Report) -> None:
     for name, value in document.data.items():
         if name in ARRAYS:
             tables.arrays[name] += _array(document, name, value, report)
-        elif name != "poll":
-            report.add(document, (name,), "unknown table", nearest(name, ("poll", *ARRAYS)))
+        elif name not in SINGLE:
+            report.add(document, (name,), "unknown table", nearest(name, (*SINGLE, *ARRAYS)))
         elif not isinstance(value, dict):
-            report.add(document, (name,), "is not a table", "write [poll] on a line of its own")
-        elif tables.poll:
-            report.add(document, (name,), f"is also in {tables.poll[0].place}", "keep one of them")
+            report.add(document, (name,), "is not a table", f"write [{name}] on a line of its own")
+        elif name in tables.single:
+            report.add(document, (name,), f"is also in {tables.single[name].place}", "keep one of them")
         else:
-            tables.poll.append(Table(document.file, (name,), value, document.lines))
+            tables.single[name] = Table(document.file, (name,), value, document.lines)
 
 
 def _array(document: Table, name: str, value: Any, report: Report) -> list[Table]:

@@ -43,6 +43,47 @@ class RouteSection(RulesSection):
     """How long a first message waits for more of its kind; 10s when not set, 0 for critical."""
     repeat_interval: Annotated[Duration, Field(ge=60)] = 4 * 3600.0
     """How often a problem that lasts is said again."""
+    mute_times: tuple[str, ...] = ()
+    """Names of mute times in which this route does not ping."""
+
+
+class MuteTimeSection(RulesSection):
+    """``[[mute_times]]``: a time in which routes that name it do not ping. All kinds of spans given must hold."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=64)]
+    """By which routes name it."""
+    times: tuple[str, ...] = ()
+    """Times of day, ``"22:00-24:00"``; the end is not part of it."""
+    weekdays: tuple[str, ...] = ()
+    """Days of the week, ``"monday:friday"``."""
+    days_of_month: tuple[str, ...] = ()
+    """Days of the month, ``"1:7"``; ``"-1"`` is the last."""
+    months: tuple[str, ...] = ()
+    """Months, ``"december"``."""
+    years: tuple[str, ...] = ()
+    """Years, ``"2026:2027"``."""
+    location: str = "UTC"
+    """Time zone, ``"Europe/Berlin"``."""
+
+
+class InhibitSection(RulesSection):
+    """``[[inhibit]]``: while one alert fires, others need no word of their own."""
+
+    source_match: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Matchers of the alert that says enough."""
+    target_match: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Matchers of the alerts that are muted while it fires."""
+    equal: tuple[Label, ...] = ()
+    """Labels that must be equal on both."""
+
+
+class FlappingSection(RulesSection):
+    """``[flapping]``: from how many changes on an alert is said to flap, instead of each change."""
+
+    changes: Annotated[int, Field(ge=3, strict=True)] = 6
+    """Firing and resolving count one each."""
+    within: Annotated[Duration, Field(ge=60)] = 3600.0
+    """Over how long changes are counted."""
 
 
 class RuleSection(RulesSection):

@@ -8,12 +8,12 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, delete, or_, select
 
-from watchdog.model import Alert, AlertState, Changes, Incident, JobRecord, Snapshot
+from watchdog.model import Alert, AlertState, Changes, Incident, JobKey, JobRecord, Silence, Snapshot
 from watchdog.store import dialect, outbox
-from watchdog.store.codec import ALERT, INCIDENT, JOB, Codec, clean, encode
+from watchdog.store.codec import ALERT, INCIDENT, JOB, TEXTS, Codec, clean, encode
 from watchdog.store.compaction import compact
 from watchdog.store.database import Database
-from watchdog.store.schema import alerts, incidents, jobs, meta
+from watchdog.store.schema import alerts, incidents, jobs, meta, silences
 
 T = TypeVar("T")
 
@@ -59,6 +59,7 @@ class SqlStore(outbox.SqlOutbox):
                 alerts=_read(connection, alerts, ALERT, or_(alerts.c.event, _open_or_since(alerts.c.closed_at, since))),
                 incidents=_read(connection, incidents, INCIDENT, _open_or_since(incidents.c.closed_at, since)),
                 meta={key: value for key, value in notes.items() if not key.startswith(_OWN_KEYS)},
+                silences=_silences(connection),
             )
 
     def commit(self, changes: Changes) -> None:
@@ -75,6 +76,7 @@ class SqlStore(outbox.SqlOutbox):
             dialect.upsert(connection, alerts, [_alert_row(alert, changes.at) for alert in changes.alerts])
             dialect.upsert(connection, incidents, [_incident_row(incident) for incident in changes.incidents])
             outbox.put(connection, changes.outbox)
+            dialect.upsert(connection, silences, [_silence_row(silence) for silence in changes.silences])
             dialect.upsert(connection, meta, [{"key": clean(k), "value": clean(v)} for k, v in notes.items()])
 
     def compact(self, now: float, retention: float) -> None:
@@ -91,6 +93,11 @@ class SqlStore(outbox.SqlOutbox):
         """Return every job that the store holds, ended ones too."""
         with self._database.read() as connection:
             return _read(connection, jobs, JOB)
+
+    def silences(self) -> Sequence[Silence]:
+        """Return every silence that the store holds, expired ones too."""
+        with self._database.read() as connection:
+            return _silences(connection)
 
     def incidents(self) -> Sequence[Incident]:
         """Return every incident that the store holds, closed ones too."""
@@ -145,3 +152,33 @@ def _incident_row(incident: Incident) -> Mapping[str, Any]:
         "closed_at": incident.closed_at,
         "body": encode(incident),
     }
+
+
+def _silence_row(silence: Silence) -> Mapping[str, Any]:
+    job = silence.until_job_ends
+    return {
+        "id": clean(silence.id),
+        "matchers": encode(silence.matchers),
+        "starts_at": silence.starts_at,
+        "ends_at": silence.ends_at,
+        "until_job_ends": None if job is None else encode([job.source, job.job]),
+        "created_by": clean(silence.created_by),
+        "comment": clean(silence.comment),
+        "updated_at": silence.updated_at,
+    }
+
+
+def _silences(connection: Connection) -> tuple[Silence, ...]:
+    return tuple(
+        Silence(
+            id=row.id,
+            matchers=tuple(TEXTS.decode(row.matchers)),
+            starts_at=row.starts_at,
+            ends_at=row.ends_at,
+            created_by=row.created_by,
+            comment=row.comment,
+            updated_at=row.updated_at,
+            until_job_ends=None if row.until_job_ends is None else JobKey(*TEXTS.decode(row.until_job_ends)),
+        )
+        for row in connection.execute(select(silences).order_by(silences.c.id))
+    )

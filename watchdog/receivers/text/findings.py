@@ -109,10 +109,24 @@ def _note(group: Sequence[AlertView]) -> str:
     if group[0].status == "resolved":
         reasons = dict.fromkeys(clean(alert.end_reason, NAME) for alert in group if alert.end_reason)
         return ", ".join(list(reasons)[:3])
-    missing = sum(alert.unknown for alert in group)
-    if not missing:
+    notes = [
+        _part([alert for alert in group if alert.unknown], group, "data missing"),
+        _part([alert for alert in group if alert.muted], group, _muted(group)),
+        _part([alert for alert in group if alert.flips], group, f"flapping, {max(a.flips for a in group)} changes"),
+    ]
+    return ", ".join(note for note in notes if note)
+
+
+def _part(some: Sequence[AlertView], group: Sequence[AlertView], what: str) -> str:
+    """Return what is true of some alerts of a group, and of how many."""
+    if not some:
         return ""
-    return "data missing" if missing == len(group) else f"data missing for {missing} of {len(group)}"
+    return what if len(some) == len(group) else f"{what} for {len(some)} of {len(group)}"
+
+
+def _muted(group: Sequence[AlertView]) -> str:
+    reasons = dict.fromkeys(clean(alert.muted, NAME) for alert in group if alert.muted)
+    return "; ".join(list(reasons)[:2])
 
 
 def _gpus_of(job: Job | None, nodes: int) -> int | None:

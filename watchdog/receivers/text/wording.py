@@ -141,6 +141,10 @@ def _phrase(notification: Notification) -> str:
         Reason.EVENT: clean(view.severity, 30).capitalize() or "Event",
         Reason.UNKNOWN: "Data lost, so this is not judged until data is back",
         Reason.KNOWN: "Data is back",
+        Reason.MUTED: "Silenced",
+        Reason.UNMUTED: "No longer silenced, and still firing",
+        Reason.FLAPPING: "Flapping, so single changes are not said until it is steady",
+        Reason.STEADY: "Steady again, and firing",
         Reason.CHANGED: "Details changed",
     }
     return phrases[notification.reason]
