@@ -7,6 +7,9 @@ WatchdogError
 ├── EvaluationError         an expression that failed on this data (this rule only, this tick only)
 ├── SourceError             a provider could not be read; carries a SourceErrorKind
 ├── DeliveryError           a receiver did not take a message; carries a DeliveryErrorKind
+├── QueryError              a query has no answer; carries the kind of Prometheus's HTTP API
+├── Unavailable             the service cannot answer a question now
+│   └── TooLate             it did not come to an answer in time
 └── StoreError              the store cannot be opened, read or written
     └── SchemaTooNew        the store was written by a newer watchdog
 """
@@ -136,6 +139,23 @@ class DeliveryError(WatchdogError):
         self.retry_after = retry_after
         self.ambiguous = ambiguous
         """True when the receiver may have taken the message all the same (a timeout after sending)."""
+
+
+class QueryError(WatchdogError):
+    """A query has no answer."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """``bad_data``, ``execution``, ``timeout``, ``unavailable``, … as in Prometheus's HTTP API."""
+
+
+class Unavailable(WatchdogError):
+    """The service cannot answer a question now: it stops, or too many wait."""
+
+
+class TooLate(Unavailable):
+    """The service did not come to an answer in time."""
 
 
 class StoreError(WatchdogError):

@@ -182,6 +182,6 @@ class Outbox(Protocol):
         """Give rows up with a reason (content refused twice); later rows go on."""
         ...
 
-    def oldest_undelivered(self) -> float | None:
-        """Return the time of the oldest transition that still waits, over all receivers."""
+    def waiting(self) -> Sequence[tuple[str, int, float]]:
+        """Return receiver, rows that wait, and the time of the oldest of them; none for one without any."""
         ...

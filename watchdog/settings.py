@@ -17,7 +17,7 @@ SHORTEST_SECRET = 6
 """Characters; anything shorter is no secret, and striking it out would tear words apart."""
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 """The password of a URL, such as that of a PostgreSQL store."""
-_CHOICES = {"log_format": ("text", "json"), "log_level": ("debug", "info", "warning", "error")}
+_CHOICES = {"api_read": ("open", "token"), "log_format": ("text", "json"), "log_level": ("debug", "info", "warning", "error")}
 
 
 class Settings(BaseSettings):
@@ -32,6 +32,9 @@ class Settings(BaseSettings):
     listen: str = "127.0.0.1:9469"
     """``host:port``; the HTTP server checks it where it is used."""
     api_token: str | None = None
+    """What a client must show to write: silences, for one. Without it writing is off."""
+    api_read: str = "open"
+    """``token``: reading needs the token too."""
     log_format: str = "text"
     log_level: str = "info"
 

@@ -135,11 +135,11 @@ def test_the_log_tells_what_became_of_each_newest_first(filled: SqlStore) -> Non
 
 def test_depth_and_age_of_what_waits(filled: SqlStore) -> None:
     assert filled.outbox_depth() == {"slack": 4, "pager": 1}
-    assert filled.oldest_undelivered() == 1.0
+    assert [row for row in filled.waiting() if row[0] == "slack"] == [("slack", 4, 1.0)]
     filled.delivered(["a1", "b1", "a2"], "slack", "a", {}, 5.0)
     filled.park(["p1"], error="x", now=5.0)
     assert filled.outbox_depth() == {"slack": 1}
-    assert filled.oldest_undelivered() == 2.0
+    assert filled.waiting() == [("slack", 1, 2.0)]
     filled.delivered(["a3"], "slack", "a", {}, 5.0)
     assert filled.outbox_depth() == {}
-    assert filled.oldest_undelivered() is None
+    assert filled.waiting() == []

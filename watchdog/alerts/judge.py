@@ -20,6 +20,16 @@ NO_DATA = "no data"
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What one rule's expression gave, in figures."""
+
+    found: int = 0
+    """Series for which it held, those of missing data (``no_data = "alert"``) included."""
+    uncovered: int = 0
+    """Series whose windows held too few samples."""
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What one evaluation of all rules changed."""
 
@@ -31,6 +41,8 @@ class Judgement:
     """Rules that could not be evaluated, and why: their alerts stay as they are."""
     doubts: Mapping[tuple[str, Labels], str]
     """For rules and instances whose expression holds but which do not fire: why."""
+    tallies: Mapping[str, Tally]
+    """By rule, for those that could be evaluated."""
 
 
 class Judge:
@@ -68,12 +80,13 @@ class _Round:
         self.alerts = dict(before)
         self.failures: dict[str, str] = {}
         self.doubts: dict[tuple[str, Labels], str] = {}
+        self.tallies: dict[str, Tally] = {}
         self.knowledge = Knowledge(context.storage, context.registry, context.sources, context.now)
 
     def judgement(self) -> Judgement:
         changed = [alert for key, alert in self.alerts.items() if self.before.get(key) is not alert]
         forgotten = [key for key in self.before if key not in self.alerts]
-        return Judgement(tuple(changed), tuple(forgotten), self.failures, self.doubts)
+        return Judgement(tuple(changed), tuple(forgotten), self.failures, self.doubts, self.tallies)
 
     def close_orphans(self, rules: set[str]) -> None:
         """Close alerts whose rule, job or source is gone."""
@@ -93,6 +106,8 @@ class _Round:
         held = HeldSince(rule, self.context, evaluate_rule)
         if rule.rule.no_data == "alert":
             seen = with_missing(seen, rule, self._missing(rule, open_))
+        uncovered = 0 if seen.uncovered is None else seen.uncovered.size
+        self.tallies[rule.rule.name] = Tally(len(seen.found), uncovered)
         for alert in open_:
             self._move(rule, alert, seen, held)
         known = {alert.fingerprint for alert in open_}
@@ -123,7 +138,7 @@ class _Round:
         found = []
         for record in self.context.registry.active():
             job = record.job
-            if job.status is not JobStatus.RUNNING or job.job in told or self._in_grace(rule, record):
+            if job.status is not JobStatus.RUNNING or job.job in told or in_grace(rule, record, self.context.now):
                 continue
             unknown = self.knowledge.doubt(rule, (("job", job.job), ("source", job.source)), None, holds=False)
             if unknown is not None and unknown.doubt is Doubt.DATA:
@@ -188,7 +203,7 @@ class _Round:
         ended_now = record is not None and record.ended_at == self.context.now
         if self._end_reason(found.instance) and not (rule.rule.event and ended_now):
             return False
-        if record is not None and self._in_grace(rule, record):
+        if record is not None and in_grace(rule, record, self.context.now):
             self.doubts[rule.rule.name, found.instance] = "the job is younger than the rule's grace"
             return False
         unknown = self.knowledge.doubt(rule, found.instance, seen.uncovered, holds=True)
@@ -197,16 +212,18 @@ class _Round:
             return False
         return True
 
-    def _in_grace(self, rule: CompiledRule, record: JobRecord) -> bool:
-        if not rule.rule.grace or not record.active:
-            return False
-        return record.running_since is None or self.context.now - record.running_since < rule.rule.grace
-
     def _put(self, fingerprint: str, alert: Alert | None) -> None:
         if alert is None:
             self.alerts.pop(fingerprint, None)
         else:
             self.alerts[fingerprint] = alert
+
+
+def in_grace(rule: CompiledRule, record: JobRecord, now: float) -> bool:
+    """Whether the job has not yet run for as long as the rule wants."""
+    if not rule.rule.grace or not record.active:
+        return False
+    return record.running_since is None or now - record.running_since < rule.rule.grace
 
 
 def _without_data(rule: CompiledRule, unknown: Unknown) -> Sighting:

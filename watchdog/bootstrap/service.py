@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
+from starlette.applications import Starlette
+
 from watchdog.bootstrap.build import (
     Environment,
     build_engine,
@@ -16,14 +18,18 @@ from watchdog.bootstrap.build import (
     build_sources,
     open_store,
 )
-from watchdog.delivery import Sender, SenderThread
+from watchdog.delivery import Sender, SenderEvent, SenderThread
 from watchdog.engine.engine import Engine
 from watchdog.rules.model import Ruleset
-from watchdog.service import report
+from watchdog.service import api, report
+from watchdog.service.api import v2
+from watchdog.service.api.access import Access
+from watchdog.service.api.exposition import metrics_route, outbox_families
 from watchdog.service.guard import Guard
 from watchdog.service.http import HttpServer, make_app, parse_listen
 from watchdog.service.loop import Loop, Maintenance
 from watchdog.service.memory import tune_collector
+from watchdog.service.metrics import Metrics
 from watchdog.service.poller import Poller
 from watchdog.store import lease_for
 
@@ -46,6 +52,9 @@ class Service:
         self._store = open_store(env.settings)
         self._lease = lease_for(env.settings.store, time.sleep)
         self._guard = Guard()
+        self._metrics = Metrics()
+        self._metrics.receivers(self._receivers)
+        self._metrics.loaded(env.clock(), good=True)
         self.stop = threading.Event()
 
     def run(self) -> None:
@@ -69,7 +78,7 @@ class Service:
         parse_listen(env.settings.listen)  # before anything is started
         senders = self._start_senders()
         loop = self._make_loop(engine, senders)
-        http = HttpServer(make_app(loop.health, loop.period), env.settings.listen)
+        http = HttpServer(self._app(loop), env.settings.listen)
         http.start()
         tune_collector()
         try:
@@ -87,13 +96,29 @@ class Service:
                 receiver.close()
             log.info("stopped")
 
+    def _app(self, loop: Loop) -> Starlette:
+        """Return everything that is served by HTTP."""
+        env, settings = self._env, self._env.settings
+        access = Access(settings.api_token, closed=settings.api_read == "token")
+        loop.metrics.watch(loop.health, lambda: outbox_families(self._store, env.clock()), self._guard.count)
+        routes = [
+            *api.routes(loop.desk, env.clock),
+            *v2.routes(loop.desk, env.clock, loop.save, access, env.clock()),
+            metrics_route(loop.metrics, loop.desk, env.clock),
+        ]
+        return make_app(loop.health, loop.period, routes, access)
+
     def _start_senders(self) -> dict[str, SenderThread]:
         senders = {}
         for name, receiver in self._receivers.items():
-            sender = Sender(receiver, self._store, clock=self._env.clock, on_event=report.sender)
+            sender = Sender(receiver, self._store, clock=self._env.clock, on_event=self._on_event)
             senders[name] = SenderThread(sender, guard=self._guard, speed=self._env.speed)
             senders[name].start()
         return senders
+
+    def _on_event(self, event: SenderEvent) -> None:
+        report.sender(event)
+        self._metrics.sender(event)
 
     def _make_loop(self, engine: Engine, senders: Mapping[str, SenderThread]) -> Loop:
         env, ruleset = self._env, self._ruleset
@@ -120,6 +145,7 @@ class Service:
             wake=wake,
             maintenance=[Maintenance("compact the store", 3600, compact)],
             stop=self.stop,
+            metrics=self._metrics,
         )
 
 

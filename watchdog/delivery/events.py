@@ -37,6 +37,8 @@ class SenderEvent:
     """Tries made so far for these notifications, this one included."""
     late_seconds: float | None = None
     """Age of the oldest transition among them, when that is more than ``LATE_AFTER``; else None."""
+    age_seconds: float = 0.0
+    """Age of the oldest transition among them."""
 
 
 def late_seconds(created_at: float, now: float) -> float | None:

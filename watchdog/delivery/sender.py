@@ -231,7 +231,9 @@ class Sender:
         oldest = min(row.notification.created_at for row in rows)
         attempts = max(row.attempts for row in rows) + 1
         self._counts[kind] += 1
-        self._on_event(SenderEvent(kind, self.name, _ids(rows), reason, attempts, late_seconds(oldest, now)))
+        age = max(0.0, now - oldest)
+        late = late_seconds(oldest, now)
+        self._on_event(SenderEvent(kind, self.name, _ids(rows), reason, attempts, late, age))
 
 
 def drain(senders: Sequence[Sender], now: float) -> bool:

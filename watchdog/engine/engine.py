@@ -9,6 +9,7 @@ from uuid import uuid4
 from watchdog.alerts.evaluation import Context
 from watchdog.alerts.judge import Judge, Judgement
 from watchdog.engine.program import Program
+from watchdog.engine.trace import Trace
 from watchdog.history import History, SeriesPoints
 from watchdog.incidents.book import Book
 from watchdog.jobs.registry import Registry
@@ -53,6 +54,9 @@ class Engine:
         self.book = Book(program.terms, snapshot.incidents, snapshot.alerts)
         self.silences = Silences(snapshot.silences, new_id)
         self.last: Judgement | None = None
+        self.last_at: float | None = None
+        """When rules were last judged."""
+        self.trace = Trace()
         self._read_before: set[JobKey] = set()
 
     def request(self, source: str, now: float) -> PollRequest:
@@ -69,9 +73,10 @@ class Engine:
         self._write_own(jobs.read, now)
         judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
         over = self.silences.end_with([record.job.key for record in jobs.ended], now)
-        told = self.book.tell(judgement.changed, self.registry, now, self._mutes(now))
+        told = self.book.tell(judgement.changed, self.registry, now, self.mutes(now))
         self._tidy(jobs.ended, now)
-        self.last = judgement
+        self.last, self.last_at = judgement, now
+        self.trace.record([rule.rule.name for rule in self.program.rules], judgement, self.judge.alerts.values(), now)
         changes = Changes(
             at=now,
             jobs=jobs.changed,
@@ -124,7 +129,8 @@ class Engine:
             backfilled=backfilled,
         )
 
-    def _mutes(self, now: float) -> Mutes:
+    def mutes(self, now: float) -> Mutes:
+        """Return everything that mutes now."""
         firing = [alert.label_map for alert in self.judge.alerts.values() if alert.state is AlertState.FIRING]
         terms = self.program.terms
         return Mutes(self.silences, terms.inhibits, terms.mute_times, firing, now)

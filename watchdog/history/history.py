@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Self
 
@@ -48,10 +48,13 @@ class History:
 
     @classmethod
     def from_series(
-        cls, rows: Iterable[tuple[Mapping[str, str], Sequence[float], Sequence[float]]], step: float
+        cls,
+        rows: Iterable[tuple[Mapping[str, str], Sequence[float], Sequence[float]]],
+        step: float | Callable[[Sequence[float]], float],
     ) -> Self:
         """Build a history of whole series: labels with ``__name__``, times, values. All labels identify.
 
+        ``step``: seconds between the samples of every series, or what gives them from a series' times.
         Nothing is too old or too far ahead, and NaN is a value. Raises ValueError for a series without
         a name, with times that are not finite, or with more times than values.
         """
@@ -63,7 +66,8 @@ class History:
             if not metric or len(times) != len(values) or not np.isfinite(times).all():
                 raise ValueError(f"series {dict(labels)} needs a {METRIC_NAME}, and a finite time for each value")
             extra = labels_of({name: value for name, value in labels.items() if name != METRIC_NAME})
-            series = owner.series.get((metric, extra)) or history._place(owner, (metric, extra), step)
+            seconds = step(times) if callable(step) else step
+            series = owner.series.get((metric, extra)) or history._place(owner, (metric, extra), seconds)
             groups[series.block].append((series, Points(metric, extra, times, values)))
         for block, pairs in groups.items():
             write(block.matrix, *flat_points(pairs))

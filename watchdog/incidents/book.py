@@ -110,6 +110,7 @@ class Book:
         """Put alerts where they belong; return the incidents in which one came or changed its state."""
         touched: set[str] = set()
         members: dict[str, dict[str, Alert]] = {}  # by incident: each is written once, however many alerts it has
+        flips: dict[str, list[str]] = {}
         for alert in alerts:
             incident = self._home(alert)
             if incident is None:
@@ -117,14 +118,18 @@ class Book:
                     continue
                 incident = self._open_for(alert, now)
                 self._keep(incident)
-            own = members.setdefault(incident.id, {member.fingerprint: member for member in incident.members})
+            if incident.id not in members:
+                members[incident.id] = {member.fingerprint: member for member in incident.members}
+            own = members[incident.id]
             old = own.get(alert.fingerprint)
             own[alert.fingerprint] = alert
             self._home_of[alert.fingerprint] = incident.id
             if old is None or old.state is not alert.state:
                 touched.add(incident.id)
+                flips.setdefault(incident.id, []).extend([] if alert.event else [alert.fingerprint])
         for key, own in members.items():
-            self._open[key] = replace(self._open[key], members=tuple(own.values()))
+            incident = flapping.flipped(self._open[key], flips.get(key, ()), now)
+            self._open[key] = replace(incident, members=tuple(own.values()))
         return touched
 
     def _home(self, alert: Alert) -> Incident | None:

@@ -16,10 +16,11 @@ def inherited(incident: Incident, before: Incident | None) -> Incident:
     return incident if before is None else replace(incident, flips=before.flips)
 
 
-def flipped(incident: Incident, fingerprint: str, now: float) -> Incident:
-    """Return the incident with one more change of an alert."""
+def flipped(incident: Incident, fingerprints: Iterable[str], now: float) -> Incident:
+    """Return the incident with one more change of each of these alerts."""
     flips = dict(incident.flips)
-    flips[fingerprint] = (*flips.get(fingerprint, ()), now)
+    for key in fingerprints:
+        flips[key] = (*flips.get(key, ()), now)
     return replace(incident, flips=tuple(flips.items()))
 
 

@@ -31,6 +31,15 @@ class Mutes:
         source = inhibitor(labels, self.firing, self.inhibits)
         return f"{source.get('alertname', 'another alert')} fires" if source is not None else ""
 
+    def silenced_by(self, labels: Mapping[str, str]) -> Sequence[str]:
+        """Return the ids of the silences that mute an alert with these labels."""
+        return [silence.id for silence in self.silences.muting(labels, self.now)]
+
+    def inhibited_by(self, labels: Mapping[str, str]) -> Sequence[str]:
+        """Return the name of the alert that inhibits one with these labels, if one does."""
+        source = inhibitor(labels, self.firing, self.inhibits)
+        return [] if source is None else [source.get("alertname", "")]
+
     def time(self, names: Sequence[str]) -> str:
         """Return which of a route's mute times it is now; empty if none."""
         return next((f"muted by {name}" for name in names if holds(self.times[name], self.now)), "")

@@ -173,7 +173,7 @@ class _Converter:
     def _check_labels(self, name: str, texts: list[Text]) -> None:
         """Refuse what could only fail at run time: names that are none, a bad regular expression."""
         replace = name == "label_replace"
-        for item in [texts[0], texts[2]] if replace else [texts[0], *texts[2:]]:
+        for item in texts[:1] if replace else [texts[0], *texts[2:]]:
             self._check_label(item)
         problem = regex_problem(texts[3].value) if replace else ""
         if problem:

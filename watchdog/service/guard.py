@@ -14,6 +14,10 @@ class Guard:
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
 
+    def count(self) -> int:
+        """Return how many jobs have failed so far."""
+        return sum(self.failures.values())
+
     def __call__(self, name: str, job: Callable[[], None]) -> bool:
         """Run ``job``; return whether it came to its end."""
         try:

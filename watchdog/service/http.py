@@ -1,25 +1,31 @@
-"""The HTTP server: is the service alive, is it ready. Lives apart; the alert path does not need it."""
+"""The HTTP server: is the service alive, is it ready, what does it know. The alert path does not need it."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from watchdog.errors import UsageError
+from watchdog.service.api.access import Access, Gate
 from watchdog.service.health import Health
 
 LATE_TICKS = 5
 """The service is not healthy when no tick has come to its end for this many periods (and a minute)."""
 
 
-def make_app(health: Health, period: float) -> Starlette:
-    """Return the application. ``/healthz``: the loop turns. ``/readyz``: it has judged, and the store takes writes."""
+def make_app(health: Health, period: float, more: Sequence[BaseRoute] = (), access: Access | None = None) -> Starlette:
+    """Return the application: ``more`` routes, which ``access`` may close, and two on its health.
+
+    ``/healthz``: the loop turns. ``/readyz``: it has judged, and the store takes writes.
+    """
 
     def alive() -> bool:
         limit = max(LATE_TICKS * period, 60.0)
@@ -40,7 +46,10 @@ def make_app(health: Health, period: float) -> Starlette:
         }
         return JSONResponse(body, status_code=503 if problem else 200)
 
-    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz)])
+    return Starlette(
+        routes=[Route("/healthz", healthz), Route("/readyz", readyz), *more],
+        middleware=[Middleware(Gate, access=access or Access())],
+    )
 
 
 def parse_listen(text: str) -> tuple[str, int]:

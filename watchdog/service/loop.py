@@ -19,9 +19,11 @@ from watchdog.errors import StoreError
 from watchdog.model import Changes, Poll
 from watchdog.ports import Clock, Store
 from watchdog.service import report
+from watchdog.service.desk import Desk
 from watchdog.service.guard import Guard
 from watchdog.service.health import Health
 from watchdog.service.memory import collect_sometimes
+from watchdog.service.metrics import Metrics
 from watchdog.service.poller import Poller
 
 log = logging.getLogger("watchdog.service")
@@ -51,12 +53,24 @@ class Loop:
     """Called after a commit with the receivers that have something to send."""
     maintenance: Sequence[Maintenance] = ()
     health: Health = field(default_factory=Health)
+    metrics: Metrics = field(default_factory=Metrics)
     stop: threading.Event = field(default_factory=threading.Event)
     on_tick: Callable[[TickResult], None] | None = None
+    desk: Desk[Engine] = field(init=False)
+    """Where other threads ask; it answers between ticks."""
     _unsaved: list[Changes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.desk = Desk(self.guard)
 
     def run(self) -> None:
         """Tick until ``stop`` is set. Returns after the tick under way."""
+        try:
+            self._run()
+        finally:
+            self.desk.close()
+
+    def _run(self) -> None:
         scheduler = schedule.Scheduler()
         for job in self.maintenance:
             scheduler.every(job.every_seconds).seconds.do(self.guard, job.name, job.run)
@@ -65,7 +79,7 @@ class Loop:
             self.guard("tick", self.tick)
             scheduler.run_pending()
             due = self._next_due(due)
-            self.stop.wait(max(0.0, due - time.monotonic()))
+            self.desk.serve(self.engine, due, self.stop)
 
     def tick(self) -> None:
         """Poll, judge, commit."""
@@ -80,14 +94,20 @@ class Loop:
 
     def take(self, polls: Sequence[Poll]) -> TickResult:
         """Run the engine on finished polls and commit; ``now`` is read here, once."""
+        began = time.monotonic()
         result = self.engine.tick(self.clock(), polls)
-        self._unsaved.append(result.changes)
-        self._commit()
+        self.save(result.changes)
         report.tick(result, polls, self.engine)
+        self.metrics.tick(result, polls, self.engine, time.monotonic() - began)
         self._take_stock()
         if self.on_tick is not None:
             self.on_tick(result)
         return result
+
+    def save(self, changes: Changes) -> None:
+        """Write what was changed between two ticks; what cannot be written now is tried again at the next."""
+        self._unsaved.append(changes)
+        self._commit()
 
     def _commit(self) -> None:
         """Write what is not written yet, oldest first; what cannot be written now is kept for the next tick.

@@ -86,13 +86,13 @@ class SqlOutbox:
         """Give rows up with a reason (content refused twice); later rows go on. May be repeated."""
         self._change(ids, {**_TRIED, "state": PARKED, "finished_at": now, "error": clean(error)})
 
-    def oldest_undelivered(self) -> float | None:
-        """Return the time of the oldest transition that still waits, over all receivers."""
+    def waiting(self) -> Sequence[tuple[str, int, float]]:
+        """Return receiver, rows that wait, and the time of the oldest of them; none for one without any."""
+        columns = (outbox.c.receiver, func.count().label("rows"), func.min(outbox.c.created_at).label("oldest"))
+        wait = select(*columns).where(outbox.c.state == WAITING).group_by(outbox.c.receiver)
         with self._database.read() as connection:
-            oldest: float | None = connection.scalar(
-                select(func.min(outbox.c.created_at)).where(outbox.c.state == WAITING)
-            )
-        return oldest
+            found = connection.execute(wait.order_by(outbox.c.receiver)).all()
+        return [(row.receiver, row.rows, row.oldest) for row in found]
 
     def outbox_depth(self) -> Mapping[str, int]:
         """Return how many rows wait, by receiver; one without any is not named."""

@@ -71,7 +71,8 @@ class SlackIncomingReceiver:
 def _accepted(response: WebhookResponse) -> bool:
     """Whether the message was taken: the word ``ok``, or an object that says so (compatible services)."""
     body = response.body.strip()
-    return response.status_code == 200 and (body == "ok" or _json(body).get("ok") is True)
+    data = _json(body)
+    return response.status_code == 200 and (body == "ok" or data.get("ok", data.get("success")) is True)
 
 
 def _answer(response: WebhookResponse) -> Answer:
