@@ -40,6 +40,8 @@ class Problem:
     """Dotted path of the key, such as ``rules[2].window``; empty for the file as a whole."""
     reason: str
     remedy: str
+    excerpt: str = ""
+    """The line of an expression that is wrong, and carets below the place; empty for what is no expression."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

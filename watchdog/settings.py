@@ -17,7 +17,11 @@ SHORTEST_SECRET = 6
 """Characters; anything shorter is no secret, and striking it out would tear words apart."""
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 """The password of a URL, such as that of a PostgreSQL store."""
-_CHOICES = {"api_read": ("open", "token"), "log_format": ("text", "json"), "log_level": ("debug", "info", "warning", "error")}
+_CHOICES = {
+    "api_read": ("open", "token"),
+    "log_format": ("text", "json"),
+    "log_level": ("debug", "info", "warning", "error"),
+}
 
 
 class Settings(BaseSettings):

@@ -33,7 +33,18 @@ def test_ten_mistakes_are_ten_errors_with_line_key_reason_and_remedy(desk: Any, 
         assert place.rpartition(":")[2].isdigit()
         assert ": " in rest, "the key"
         assert "; " in rest, "the remedy"
-    for word in ("intervall", "basetn", "chanel", "slak", "gpu_utilisation", "mad_over_time", "1m", "10s", "humanise", "below"):
+    for word in (
+        "intervall",
+        "basetn",
+        "chanel",
+        "slak",
+        "gpu_utilisation",
+        "mad_over_time",
+        "1m",
+        "10s",
+        "humanise",
+        "below",
+    ):
         assert word in err, word
     status, out, _ = desk.type("check", str(file), "--format", "json")
     problems = json.loads(out)["problems"]

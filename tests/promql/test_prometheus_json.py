@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from watchdog.errors import QueryError
 from watchdog.promql import Answer, Series
 from watchdog.promql.prometheus_json import answer_of, data_of, format_value, parse_step, parse_time
 
@@ -74,7 +75,7 @@ def test_answers_are_read_back(data: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_no_answer_is_refused(data: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"is not an answer|could not convert|not enough values"):
+    with pytest.raises(QueryError, match="is not an answer"):
         answer_of(data)
 
 

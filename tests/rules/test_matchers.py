@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from watchdog.promql.storage import Matcher, MatchOp
-from watchdog.rules.matchers import matches, parse_matcher, written
+from watchdog.rules.matchers import matches, parse_bare_matcher, parse_matcher, written
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,24 @@ def test_all_matchers_must_hold() -> None:
     assert matches(both, {"a": "1", "b": "2"})
     assert not matches(both, {"a": "1", "b": "3"})
     assert matches([], {"a": "1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("severity=critical", 'severity="critical"'),
+        ('severity="critical"', 'severity="critical"'),
+        ("job=~a.*b", 'job=~"a.*b"'),
+        ('a!=say "hi"', 'a!="say \\"hi\\""'),
+        ("a=", 'a=""'),
+        (" a !~ b c ", 'a!~"b c"'),
+    ],
+)
+def test_quotes_may_be_left_out_where_clients_do(text: str, expected: str) -> None:
+    assert written(parse_bare_matcher(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "severity", "=x", "a-b=c", "a=~(", 'a="b'])
+def test_what_is_no_matcher_without_quotes_either(text: str) -> None:
+    with pytest.raises(ValueError, match=r"matcher|regular expression"):
+        parse_bare_matcher(text)

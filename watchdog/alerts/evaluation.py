@@ -13,7 +13,7 @@ from watchdog.jobs.registry import Registry
 from watchdog.jobs.sources import Sources
 from watchdog.labels import LabelColumns
 from watchdog.model import JobKey, JobRecord, Labels
-from watchdog.promql import Options, Vector, evaluate
+from watchdog.promql import Options, Query, Result, Vector, evaluate
 from watchdog.promql.storage import Storage
 
 MOST_ALERTS = 10_000
@@ -74,7 +74,7 @@ def evaluate_rule(rule: CompiledRule, context: Context, at: float, *, clearing: 
     Raises EvaluationError, also when two series would become the same alert.
     """
     options = Options(lookback=context.lookback, min_coverage=rule.rule.min_coverage)
-    result = evaluate(rule.query, context.storage, at, options)
+    result = _evaluate(rule.query, context.storage, at, options)
     if isinstance(result.value, Vector) and result.value.size > MOST_ALERTS:
         raise EvaluationError(
             f"it holds for {result.value.size} series, more than {MOST_ALERTS}; make it narrower, or aggregate by job"
@@ -88,7 +88,7 @@ def evaluate_rule(rule: CompiledRule, context: Context, at: float, *, clearing: 
     uncovered = [result.uncovered] if result.uncovered is not None else []
     cleared: tuple[Mapping[str, str], ...] = ()
     if clearing and rule.clear is not None:
-        found_clear = evaluate(rule.clear, context.storage, at, options)
+        found_clear = _evaluate(rule.clear, context.storage, at, options)
         cleared = tuple(labels for labels, _ in _rows(found_clear.value))
         uncovered += [found_clear.uncovered] if found_clear.uncovered is not None else []
     return Evaluation(found, cleared, LabelColumns.concat(uncovered) if uncovered else None)
@@ -105,6 +105,16 @@ def with_missing(seen: Evaluation, rule: CompiledRule, records: list[JobRecord])
     """Return the evaluation with one more finding for each job whose data is missing."""
     missing = [find(rule, dict(record.job.labels), None) for record in records]
     return replace(seen, found={**seen.found, **{item.fingerprint: item for item in missing}})
+
+
+def _evaluate(query: Query, storage: Storage, at: float, options: Options) -> Result:
+    """Evaluate; what fails says where in the expression."""
+    try:
+        return evaluate(query, storage, at, options)
+    except EvaluationError as error:
+        start, end = error.start or 0, error.end or 0
+        text = f"{error}, at character {start + 1}: {query.text[start:end]}"
+        raise EvaluationError(text, start, end) from error
 
 
 def _rows(value: object) -> list[tuple[dict[str, str], float]]:

@@ -8,8 +8,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from starlette.applications import Starlette
-
 from watchdog.bootstrap.build import (
     Environment,
     build_engine,
@@ -22,7 +20,7 @@ from watchdog.delivery import Sender, SenderEvent, SenderThread
 from watchdog.engine.engine import Engine
 from watchdog.rules.model import Ruleset
 from watchdog.service import api, report
-from watchdog.service.api import v2
+from watchdog.service.api import explain, v2
 from watchdog.service.api.access import Access
 from watchdog.service.api.exposition import metrics_route, outbox_families
 from watchdog.service.guard import Guard
@@ -78,7 +76,7 @@ class Service:
         parse_listen(env.settings.listen)  # before anything is started
         senders = self._start_senders()
         loop = self._make_loop(engine, senders)
-        http = HttpServer(self._app(loop), env.settings.listen)
+        http = self._server(loop)
         http.start()
         tune_collector()
         try:
@@ -96,17 +94,18 @@ class Service:
                 receiver.close()
             log.info("stopped")
 
-    def _app(self, loop: Loop) -> Starlette:
-        """Return everything that is served by HTTP."""
+    def _server(self, loop: Loop) -> HttpServer:
+        """Return the server of everything that is answered by HTTP."""
         env, settings = self._env, self._env.settings
         access = Access(settings.api_token, closed=settings.api_read == "token")
         loop.metrics.watch(loop.health, lambda: outbox_families(self._store, env.clock()), self._guard.count)
         routes = [
             *api.routes(loop.desk, env.clock),
+            *explain.routes(loop.desk),
             *v2.routes(loop.desk, env.clock, loop.save, access, env.clock()),
             metrics_route(loop.metrics, loop.desk, env.clock),
         ]
-        return make_app(loop.health, loop.period, routes, access)
+        return HttpServer(make_app(loop.health, loop.period, routes, access), settings.listen)
 
     def _start_senders(self) -> dict[str, SenderThread]:
         senders = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from watchdog import __version__
@@ -38,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RulesError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)
+            if problem.excerpt:
+                print(textwrap.indent(problem.excerpt, "    "), file=sys.stderr)
         count = len(error.problems)
         print(f"{count} error{'s' if count != 1 else ''}", file=sys.stderr)
         return 2

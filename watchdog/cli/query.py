@@ -46,7 +46,8 @@ def handle(arguments: argparse.Namespace) -> int:
     """Print the answer; 2 for a wrong expression or file, 1 when there is no answer."""
     try:
         data = _data(arguments)
-    except (UsageError, PromQLError, EvaluationError, QueryError) as error:
+        answer = answer_of(data)
+    except WatchdogError as error:
         kind = _kind(error)
         if arguments.format == "json":
             common.print_json({"status": "error", "errorType": kind, "error": str(error)})
@@ -56,7 +57,7 @@ def handle(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         common.print_json({"status": "success", "data": data})
     else:
-        _print_text(answer_of(data))
+        _print_text(answer)
     return 0
 
 

@@ -31,9 +31,9 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def ask(self, endpoint: str, form: Mapping[str, str]) -> Any:
-        """Return ``data`` of ``/api/v1/<endpoint>``. Raises QueryError, with the kind that the service gave."""
-        url = f"{self._base}/api/v1/{endpoint}"
+    def ask(self, endpoint: str, form: Mapping[str, str], api: str = "v1") -> Any:
+        """Return ``data`` of ``/api/<api>/<endpoint>``. Raises QueryError, with the kind that the service gave."""
+        url = f"{self._base}/api/{api}/{endpoint}"
         try:
             response = self._http.post(url, data=form)
             body = response.json()

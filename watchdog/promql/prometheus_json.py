@@ -13,6 +13,7 @@ from typing import Any
 
 import promql_parser as grammar
 
+from watchdog.errors import QueryError
 from watchdog.promql.numbers import format_float
 from watchdog.promql.query import Answer, Series
 
@@ -41,7 +42,7 @@ def _result(answer: Answer) -> list[Any]:
 
 
 def answer_of(data: Mapping[str, Any]) -> Answer:
-    """Read a ``data`` object back. Raises ValueError for what is none."""
+    """Read a ``data`` object back. Raises QueryError for what is none."""
     try:
         kind, result = data["resultType"], data["result"]
         if kind == "string":
@@ -51,8 +52,8 @@ def answer_of(data: Mapping[str, Any]) -> Answer:
         key = {"vector": "value", "matrix": "values"}[kind]
         rows = [(row["metric"], [row[key]] if kind == "vector" else row[key]) for row in result]
         return Answer(kind, tuple(Series(dict(labels), tuple(map(_read, points))) for labels, points in rows))
-    except (KeyError, TypeError, IndexError) as error:
-        raise ValueError("is not an answer of Prometheus's HTTP API") from error
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise QueryError("internal", "this is not an answer of Prometheus's HTTP API") from error
 
 
 def _read(point: Any) -> tuple[float, float]:

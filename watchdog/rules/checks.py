@@ -8,7 +8,7 @@ from typing import Any
 
 from watchdog import templates
 from watchdog.errors import PromQLError
-from watchdog.promql import Query, parse
+from watchdog.promql import Query, parse, point
 from watchdog.promql.functions import LABELLING
 from watchdog.promql.nodes import Aggregate, Binary, Call, Node, Subquery, Text
 from watchdog.promql.parse import walk
@@ -68,16 +68,22 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
     try:
         query = parse(text)
     except PromQLError as error:
-        report.add(table, (key,), f"{error.reason}, {_at(text, error.start, error.end)}", error.remedy or _SEE)
+        report.add(
+            table,
+            (key,),
+            f"{error.reason}, {_at(text, error.start, error.end)}",
+            error.remedy or _SEE,
+            point(text, error.start, error.end),
+        )
         return
     _check_shape(table, key, query, report)
     for selector in query.selectors:
-        place = _at(text, selector.start, selector.end)
+        place, excerpt = _at(text, selector.start, selector.end), _pointed(text, selector)
         if selector.metric is None:
-            report.add(table, (key,), f"names no metric, {place}", "write the metric's name before the braces")
+            report.add(table, (key,), f"names no metric, {place}", "write the metric's name before the braces", excerpt)
         elif selector.metric not in context.metrics:
             remedy = nearest(selector.metric, context.metrics)
-            report.add(table, (key,), f"unknown metric {selector.metric}, {place}", remedy)
+            report.add(table, (key,), f"unknown metric {selector.metric}, {place}", remedy, excerpt)
         else:
             check_labels(table, (key,), selector.matchers, context.metrics[selector.metric], report)
         if selector.range is not None:
@@ -85,9 +91,8 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
     for subquery in (node for node in walk(query.root) if isinstance(node, Subquery)):
         if subquery.step is not None and subquery.range < 2 * subquery.step:
             place = _at(text, subquery.start, subquery.end)
-            report.add(
-                table, (key,), f"the subquery cannot hold two steps, {place}", "make it longer, or the step shorter"
-            )
+            reason, remedy = f"the subquery cannot hold two steps, {place}", "make it longer, or the step shorter"
+            report.add(table, (key,), reason, remedy, _pointed(text, subquery))
     _check_grouping(table, key, query, context, report)
 
 
@@ -99,7 +104,9 @@ def _check_shape(table: Table, key: str, query: Query, report: Report) -> None:
     for node in query.fixed:
         place = _at(query.text, node.start, node.end)
         reason = f"reads at a fixed time, which the history will not hold for long, {place}"
-        report.add(table, (key,), reason, "use offset, or watchdog query for a look at the past")
+        report.add(
+            table, (key,), reason, "use offset, or watchdog query for a look at the past", _pointed(query.text, node)
+        )
     if query.window > LONGEST_WINDOW:
         reason = f"reads {duration(query.window)} back; {duration(LONGEST_WINDOW)} are kept in memory at most"
         report.add(table, (key,), reason, "use a shorter window")
@@ -122,7 +129,7 @@ def _check_grouping(table: Table, key: str, query: Query, context: Context, repo
     for node, name in _grouping(query):
         if known and name not in known:
             reason = f"no metric of the expression has a label {name}, {_at(query.text, node.start, node.end)}"
-            report.add(table, (key,), reason, nearest(name, known))
+            report.add(table, (key,), reason, nearest(name, known), _pointed(query.text, node))
 
 
 def _grouping(query: Query) -> Iterator[tuple[Node, str]]:
@@ -181,6 +188,10 @@ def check_template(table: Table, keys: tuple[Part, ...], text: str, context: Con
         report.add(table, keys, f"the template names job.{name}, which there is not", nearest(name, SAMPLE["job"]))
     for name in sorted(names.labels):
         check_label_name(table, keys, name, context, report)
+
+
+def _pointed(text: str, node: Node) -> str:
+    return point(text, node.start, node.end)
 
 
 def _at(text: str, start: int, end: int) -> str:

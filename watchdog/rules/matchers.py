@@ -10,6 +10,7 @@ from watchdog.promql.convert import regex_problem
 from watchdog.promql.storage import Matcher, MatchOp
 
 _MATCHER = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*', re.ASCII | re.DOTALL)
+_BARE = re.compile(r"\s*([A-Za-z_]\w*)\s*(=~|!~|!=|=)\s*(.*)", re.ASCII | re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -27,6 +28,17 @@ def parse_matcher(text: str) -> Matcher:
         if reason:
             raise ValueError(f"the regular expression of '{text}' {reason}; correct it, or match with = instead")
     return matcher
+
+
+def parse_bare_matcher(text: str) -> Matcher:
+    """Return the matcher that ``text`` is, the quotes left out or not: as Alertmanager's clients write it.
+
+    Raises ValueError.
+    """
+    bare = _BARE.fullmatch(text)
+    if bare is None or bare[3].startswith('"'):
+        return parse_matcher(text)
+    return parse_matcher(written(Matcher(bare[1], MatchOp(bare[2]), bare[3].strip())))
 
 
 def written(matcher: Matcher) -> str:

@@ -33,10 +33,10 @@ class Report:
     def __init__(self) -> None:
         self._problems: list[Problem] = []
 
-    def add(self, table: Table, keys: Iterable[Part], reason: str, remedy: str) -> None:
-        """Write down a mistake at a key below ``table``."""
+    def add(self, table: Table, keys: Iterable[Part], reason: str, remedy: str, excerpt: str = "") -> None:
+        """Write down a mistake at a key below ``table``; ``excerpt`` points to the place in an expression."""
         path = (*table.path, *keys)
-        self._problems.append(Problem(table.file, table.lines.of(path), dotted(path), reason, remedy))
+        self._problems.append(Problem(table.file, table.lines.of(path), dotted(path), reason, remedy, excerpt))
 
     def add_file(self, file: str, line: int, reason: str, remedy: str) -> None:
         """Write down a mistake of a file as a whole."""

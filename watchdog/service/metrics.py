@@ -25,59 +25,53 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        of = self.registry
-        counter, gauge = Counter, Gauge
-        build = gauge("watchdog_build_info", "The version that runs.", ["version"], registry=of)
-        build.labels(__version__).set(1)
-        self._polls = counter("watchdog_source_polls_total", "Polls that ended.", ["source"], registry=of)
-        self._poll_failures = counter(
-            "watchdog_source_polls_failed_total",
-            "Polls that failed, by kind of error.",
-            ["source", "reason"],
-            registry=of,
+        self._gauge("build_info", "The version that runs.", "version").labels(__version__).set(1)
+        self._add_sources()
+        self._add_rules()
+        self._add_delivery()
+        self._reload_ok = self._gauge("config_last_reload_successful", "Whether the last try to load the rules worked.")
+        self._reload_at = self._gauge(
+            "config_last_reload_success_timestamp_seconds", "When the rules in force were loaded."
         )
-        self._dropped = counter(
-            "watchdog_samples_dropped_total", "Points left out, by reason.", ["reason"], registry=of
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"watchdog_{name}", text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(f"watchdog_{name}", text, labels, registry=self.registry)
+
+    def _add_sources(self) -> None:
+        self._polls = self._counter("source_polls_total", "Polls that ended.", "source")
+        self._poll_failures = self._counter(
+            "source_polls_failed_total", "Polls that failed, by kind of error.", "source", "reason"
         )
-        self._ticks = counter("watchdog_rule_group_iterations_total", "Evaluations of all rules.", registry=of)
-        self._last = gauge(
-            "watchdog_rule_group_last_duration_seconds",
-            "How long the last evaluation took, its commit included.",
-            registry=of,
+        self._dropped = self._counter("samples_dropped_total", "Points left out, by reason.", "reason")
+
+    def _add_rules(self) -> None:
+        self._ticks = self._counter("rule_group_iterations_total", "Evaluations of all rules.")
+        self._last = self._gauge(
+            "rule_group_last_duration_seconds", "How long the last evaluation took, its commit included."
         )
-        self._last_at = gauge(
-            "watchdog_rule_group_last_evaluation_timestamp_seconds", "When rules were last evaluated.", registry=of
+        self._last_at = self._gauge("rule_group_last_evaluation_timestamp_seconds", "When rules were last evaluated.")
+        self._rule_failures = self._counter(
+            "rule_evaluation_failures_total", "Evaluations of a rule that failed.", "rule"
         )
-        self._rule_failures = counter(
-            "watchdog_rule_evaluation_failures_total", "Evaluations of a rule that failed.", ["rule"], registry=of
+        self._alerts = self._gauge("alerts", "Alerts by state.", "state")
+        self._silences = self._gauge("silences", "Silences by state.", "state")
+
+    def _add_delivery(self) -> None:
+        self._sent = self._counter("notifications_total", "Transitions delivered.", "receiver")
+        self._failed = self._counter("notifications_failed_total", "Deliveries that failed.", "receiver", "reason")
+        self._given_up = self._counter(
+            "notifications_dropped_total", "Transitions given up: the content was refused.", "receiver"
         )
-        self._alerts = gauge("watchdog_alerts", "Alerts by state.", ["state"], registry=of)
-        self._silences = gauge("watchdog_silences", "Silences by state.", ["state"], registry=of)
-        self._sent = counter("watchdog_notifications_total", "Transitions delivered.", ["receiver"], registry=of)
-        self._failed = counter(
-            "watchdog_notifications_failed_total", "Deliveries that failed.", ["receiver", "reason"], registry=of
-        )
-        self._given_up = counter(
-            "watchdog_notifications_dropped_total",
-            "Transitions given up: the content was refused.",
-            ["receiver"],
-            registry=of,
-        )
-        self._stopped = gauge(
-            "watchdog_receiver_stopped", "1 while a receiver refuses everything for good.", ["receiver"], registry=of
-        )
+        self._stopped = self._gauge("receiver_stopped", "1 while a receiver refuses everything for good.", "receiver")
         self._late = Histogram(
             "watchdog_notification_latency_seconds",
             "From a transition to its delivery.",
             ["receiver"],
-            registry=of,
+            registry=self.registry,
             buckets=_LATENCY,
-        )
-        self._reload_ok = gauge(
-            "watchdog_config_last_reload_successful", "Whether the last try to load the rules worked.", registry=of
-        )
-        self._reload_at = gauge(
-            "watchdog_config_last_reload_success_timestamp_seconds", "When the rules in force were loaded.", registry=of
         )
 
     def watch(self, health: Health, outbox: Callable[[], Sequence[Family]], job_failures: Callable[[], int]) -> None:

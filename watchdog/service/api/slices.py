@@ -66,7 +66,8 @@ async def sliced(
     done, merged = 0, _Merged()
     while done < count:
         size = min(size, count - done)
-        piece = (start + done * step, start + (done + size - 1) * step, step)
+        last = end if done + size == count else start + (done + size - 1) * step
+        piece = (start + done * step, last, step)
         question = partial(_piece, query=query, times=piece, lookback=lookback)
         answer, seconds = await desk.ask(question, until - time.monotonic())
         merged.add(answer.series)

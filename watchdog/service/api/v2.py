@@ -16,7 +16,7 @@ from watchdog.engine.engine import Engine
 from watchdog.errors import Unavailable
 from watchdog.ports import Clock
 from watchdog.promql.storage import Matcher
-from watchdog.rules.matchers import parse_matcher
+from watchdog.rules.matchers import parse_bare_matcher
 from watchdog.service.api import alertmanager
 from watchdog.service.api.access import Access, RefusedError
 from watchdog.service.api.alertmanager import AlertQuery, UnknownSilenceError, WrongRequestError
@@ -134,9 +134,9 @@ def _wanted(request: Request) -> AlertQuery:
 
 
 def _matchers(request: Request) -> list[Matcher]:
-    """Read ``filter``, which may stand there many times. A bare label name means that it is there."""
+    """Read ``filter``, which may stand there many times."""
     try:
-        return [parse_matcher(text) for text in request.query_params.getlist("filter")]
+        return [parse_bare_matcher(text) for text in request.query_params.getlist("filter")]
     except ValueError as error:
         raise WrongRequestError(f"filter: {error}") from None
 
