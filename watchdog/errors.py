@@ -11,7 +11,8 @@ WatchdogError
 ├── Unavailable             the service cannot answer a question now
 │   └── TooLate             it did not come to an answer in time
 └── StoreError              the store cannot be opened, read or written
-    └── SchemaTooNew        the store was written by a newer watchdog
+    ├── SchemaTooNew        the store was written by a newer watchdog
+    └── LeaseLost           another process writes the store now
 """
 
 from __future__ import annotations
@@ -166,3 +167,7 @@ class StoreError(WatchdogError):
 
 class SchemaTooNew(StoreError):
     """The store was written by a newer watchdog than this one."""
+
+
+class LeaseLost(StoreError):
+    """Another process has taken over the store; this one must write and send nothing any more."""

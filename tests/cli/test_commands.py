@@ -12,6 +12,7 @@ import pytest
 
 from watchdog.simulated import faults
 from watchdog.simulated.slack import Fault
+from watchdog.store import SqlStore
 
 
 def test_check_finds_nothing_wrong(desk: Any) -> None:
@@ -49,7 +50,30 @@ def test_ten_mistakes_are_ten_errors_with_line_key_reason_and_remedy(desk: Any, 
     status, out, _ = desk.type("check", str(file), "--format", "json")
     problems = json.loads(out)["problems"]
     assert (status, len(problems)) == (2, len(lines))
-    assert set(problems[0]) == {"file", "line", "key", "reason", "remedy"}
+    assert set(problems[0]) == {"file", "line", "key", "reason", "remedy", "excerpt"}
+
+
+def test_the_place_in_an_expression_is_pointed_to(desk: Any) -> None:
+    text = desk.rules.read_text().partition("[[rules]]")[0]
+    rules = [
+        "avg by (jbo) (gpu_utilization) < 1",
+        "max(gpu_utilisation) > 1",
+        "sum(avg_over_time(gpu_utilization[5m]) < 1",
+    ]
+    text += "".join(f"[[rules]]\nalert = 'R{n}'\nexpr = '{expr}'\n" for n, expr in enumerate(rules))
+    desk.rules.write_text(text)
+    status, _, err = desk.type("check", str(desk.rules))
+    assert status == 2
+    assert [line for line in err.splitlines() if line.startswith("    ")] == [
+        "    avg by (jbo) (gpu_utilization) < 1",
+        "    ^^^",
+        "    max(gpu_utilisation) > 1",
+        "        ^^^^^^^^^^^^^^^",
+        "    sum(avg_over_time(gpu_utilization[5m]) < 1",
+        "       ^",
+    ]
+    problems = json.loads(desk.type("check", str(desk.rules), "--format", "json")[1])["problems"]
+    assert problems[1]["excerpt"] == "max(gpu_utilisation) > 1\n    ^^^^^^^^^^^^^^^"
 
 
 @pytest.mark.parametrize("words", [["run"], ["once"], ["explain"], ["send-test", "slack"], ["check"]])
@@ -115,21 +139,6 @@ def test_once_says_no_when_a_source_cannot_be_read(desk: Any) -> None:
     assert desk.type("explain", "-c", str(desk.rules))[0] == 1
 
 
-def test_explain_shows_samples_state_and_route(desk: Any) -> None:
-    status, out, _ = desk.type("explain", "-c", str(desk.rules), "--alert", "GPUIdle", "--job", "rm-train")
-    assert status == 0
-    assert "max_over_time(gpu_utilization[15m]) < 0.05" in out
-    assert "15 of 15 samples" in out
-    assert "fires for 1 series" in out
-    assert "→ slack by" in out
-    found = json.loads(desk.type("explain", "-c", str(desk.rules), "--job", "rm-train", "--format", "json")[1])
-    assert found[0]["verdict"] == "fires for 1 series"
-    quiet = desk.type("explain", "-c", str(desk.rules), "--job", "nightly-sft")[1]
-    assert "does not fire: the expression does not hold" in quiet
-    status, _, err = desk.type("explain", "-c", str(desk.rules), "--alert", "Nope")
-    assert (status, "GPUIdle" in err) == (2, True)
-
-
 def test_send_test_sends_one_message(desk: Any) -> None:
     status, out, _ = desk.type("send-test", "slack", "-c", str(desk.rules))
     assert (status, out.strip()) == (0, "slack took the test message")
@@ -146,7 +155,17 @@ def test_send_test_says_why_it_was_refused(desk: Any) -> None:
     assert "not_in_channel" in err
 
 
+@pytest.mark.parametrize("command", ["alerts", "jobs"])
+def test_a_store_that_is_not_there_is_no_all_clear(desk: Any, command: str) -> None:
+    status, out, err = desk.type(command)
+    assert (status, out) == (2, "")
+    assert "there is no store at" in err
+    assert not (desk.folder / "watchdog.db").exists()
+
+
 def test_empty_stores_have_nothing_to_show(desk: Any) -> None:
+    with SqlStore(f"sqlite:///{desk.folder}/watchdog.db") as store:
+        store.load()
     assert desk.type("alerts")[1].strip() == "no alert is pending or firing"
     assert desk.type("jobs")[1].strip() == "no job is being watched"
 

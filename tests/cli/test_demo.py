@@ -29,7 +29,7 @@ def test_the_story_has_all_it_promises(desk: Any) -> None:
 
 
 def test_a_recording_can_be_replayed(desk: Any) -> None:
-    status, out, _ = desk.type("demo", "--replay", "r029", "--speed", "300")
+    status, out, _ = desk.type("demo", "--replay", "r029", "--speed", "240")
     assert status == 0
     assert "recorded-r029 failed: CUDA out of memory" in out
 

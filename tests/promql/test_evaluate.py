@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from watchdog.errors import EvaluationError
-from watchdog.promql import Options, Scalar, evaluate, parse
+from watchdog.promql import Options, Scalar, Vector, evaluate, parse
 
 Run = Callable[..., Any]
 RISE = {"m{a=x}": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]}
@@ -307,3 +307,13 @@ def test_a_subquery_is_covered_by_its_steps(run: Run, rows: Run) -> None:
         result = run("max_over_time(m[10m:1m])", {"m{a=x}": series["m{a=x}"][:9]}, 780.0, min_coverage=least)
         assert bool(rows(result)) is covered
         assert (result.uncovered is None) is covered
+
+
+@pytest.mark.parametrize("text", ["m", "last_over_time(m[5m])", "max_over_time(m[5m:])"])
+def test_a_sample_of_this_very_moment_counts(storage: Callable[..., Any], text: str) -> None:
+    """Times of watchdog's own series are not whole milliseconds."""
+    now = 1_796_136_863.7203376
+    rows = [({"__name__": "m", "a": "x"}, [(now, 7.0)])]
+    found = evaluate(parse(text), storage(rows), now).value
+    assert isinstance(found, Vector)
+    assert found.values.tolist() == ([] if ":" in text else [7.0])

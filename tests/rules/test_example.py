@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from watchdog import templates
+from watchdog.bootstrap import load_rules
 from watchdog.promql import parse
 from watchdog.rules import schema
 from watchdog.rules.checks import SAMPLE
@@ -41,8 +42,22 @@ def test_the_example_loads(example: Ruleset) -> None:
         "JobMetricsMissing",
         "SourceDown",
     ]
-    assert [source.name for source in example.sources] == ["baseten", "alaya"]
-    assert [receiver.name for receiver in example.receivers] == ["ml-alerts", "pager"]
+    assert [source.name for source in example.sources] == ["baseten"]
+    assert [receiver.name for receiver in example.receivers] == ["ml-alerts"]
+
+
+def test_what_is_commented_out_is_right_too(tmp_path: Path) -> None:
+    """All but the keys that exclude one another, and those that only some of the tables above them take."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    head, mark, rules = text.partition("# Waste ---")
+    tables = re.sub(r"^# (?=\[|\w+ = )", "", head, flags=re.MULTILINE)
+    file = tmp_path / "rules.toml"
+    file.write_text(tables + mark + rules, encoding="utf-8")
+    found = load_rules(file)
+    assert [source.name for source in found.sources] == ["baseten", "alaya"]
+    assert [receiver.name for receiver in found.receivers] == ["ml-alerts", "pager"]
+    assert [len(found.routes), len(found.mute_times), len(found.inhibits)] == [2, 1, 1]
+    assert found.routes[1].mute_times == ("nights",)
 
 
 def test_every_rule_has_words_of_its_own_and_a_known_severity(example: Ruleset) -> None:

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from watchdog.cli import main
 from watchdog.engine.engine import TickResult
+from watchdog.promql.parse import MOST_TOKENS
 from watchdog.promql.prometheus_json import format_value
 from watchdog.promql.query import MOST_STEPS
 from watchdog.service import api
@@ -452,7 +453,7 @@ def test_the_page_names_every_address_and_limit() -> None:
         (MOST_WAITING, ""),
         (MOST_STEPS, ""),
         (slices.MOST_POINTS, ""),
-        (forms.MOST_TOKENS, ""),
+        (MOST_TOKENS, ""),
         (forms.LARGEST_FORM, " bytes"),
     )
     for number, unit in limits:

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import watchdog
-from watchdog.config import ReceiverConfig
+from watchdog.config import ReceiverConfig, SourceConfig
 from watchdog.engine.engine import Engine
 from watchdog.engine.program import Program, program_of, source_info
 from watchdog.errors import UsageError
@@ -20,7 +22,7 @@ from watchdog.rules import load, schema
 from watchdog.rules.model import Ruleset
 from watchdog.settings import Settings
 from watchdog.sources import SOURCE_TYPES, BuildContext
-from watchdog.store import SqlStore, lease_for, store_exists
+from watchdog.store import Lease, SqlStore, lease_for, store_exists, store_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +59,41 @@ def rules_path(given: str | None, settings: Settings) -> Path:
 
 
 def build_sources(ruleset: Ruleset, env: Environment) -> dict[str, Source]:
-    """Build every source of a rules file. Raises UsageError for a secret that is not set."""
-    built: dict[str, Source] = {}
-    for config in ruleset.sources:
-        context = BuildContext(
-            interval=config.interval or ruleset.interval, secrets=env.secrets, clock=env.clock, sleep=env.sleep
-        )
-        built[config.name] = SOURCE_TYPES[config.type].build(config, context)
-    return built
+    """Build every source of a rules file. Raises UsageError for the first secret that is not set."""
+    return {config.name: build_source(config, ruleset, env) for config in ruleset.sources}
+
+
+def build_source(config: SourceConfig, ruleset: Ruleset, env: Environment) -> Source:
+    """Build one source. Raises UsageError for a secret that is not set."""
+    context = BuildContext(
+        interval=config.interval or ruleset.interval, secrets=env.secrets, clock=env.clock, sleep=env.sleep
+    )
+    return SOURCE_TYPES[config.type].build(config, context)
 
 
 def build_receivers(ruleset: Ruleset, env: Environment) -> dict[str, Receiver]:
-    """Build every receiver of a rules file. Raises UsageError for a secret that is not set."""
+    """Build every receiver of a rules file. Raises UsageError for the first secret that is not set."""
     return {config.name: build_receiver(config, env) for config in ruleset.receivers}
+
+
+def missing(ruleset: Ruleset, env: Environment) -> list[str]:
+    """Return what sources and receivers lack to be built: all of it at once."""
+    found = []
+    builds: list[Callable[[], object]] = [partial(build_source, config, ruleset, env) for config in ruleset.sources]
+    builds += [partial(build_receiver, config, env) for config in ruleset.receivers]
+    for build in builds:
+        try:
+            build()
+        except UsageError as error:
+            found.append(str(error))
+    return found
+
+
+def require(ruleset: Ruleset, env: Environment) -> None:
+    """Raise UsageError that names everything that is missing."""
+    found = missing(ruleset, env)
+    if found:
+        raise UsageError("\n".join([found[0], *(f"error: {text}" for text in found[1:])]))
 
 
 def build_receiver(config: ReceiverConfig, env: Environment) -> Receiver:
@@ -86,9 +110,18 @@ def stored(settings: Settings) -> Snapshot:
         return store.load()
 
 
-def open_store(settings: Settings) -> SqlStore:
-    """Return the store that WATCHDOG_STORE names; it is opened at its first use."""
-    return SqlStore(settings.store)
+def open_store(settings: Settings, lease: Lease | None = None) -> SqlStore:
+    """Return the store that WATCHDOG_STORE names; it is opened at its first use, and written under this lease."""
+    return SqlStore(settings.store, lease=lease)
+
+
+def existing_store(settings: Settings) -> SqlStore:
+    """Return the store, which must be there: to look into a new one would read as an all-clear. Raises UsageError."""
+    if not store_exists(settings.store):
+        raise UsageError(
+            f"there is no store at {store_place(settings.store)}; set WATCHDOG_STORE to the one that the service uses"
+        )
+    return open_store(settings)
 
 
 def rules_schema() -> dict[str, object]:
@@ -117,23 +150,33 @@ def build_engine(program: Program, snapshot: Snapshot, env: Environment) -> Engi
 def held_store(settings: Settings) -> Iterator[SqlStore]:
     """Open the store as its one writer. Raises UsageError while another instance holds it."""
     lease = lease_for(settings.store, time.sleep)
-    if not lease.try_acquire():
-        raise UsageError("a running watchdog holds the store; stop it, or name another store in WATCHDOG_STORE")
     try:
-        with open_store(settings) as store:
+        if not lease.try_acquire():
+            raise UsageError("a running watchdog holds the store; stop it, or name another store in WATCHDOG_STORE")
+        with open_store(settings, lease) as store:
             yield store
     finally:
         lease.release()
 
 
 def point_at(ruleset: Ruleset, base_urls: Mapping[str, str]) -> Ruleset:
-    """Return the rules with only these sources, by name, at these addresses (the demo, benchmarks, tests)."""
-    sources = tuple(
-        config.model_copy(update={"base_url": base_urls[config.name]})
-        for config in ruleset.sources
-        if config.name in base_urls
-    )
-    return replace(ruleset, sources=sources)
+    """Return the rules with only the sources at these addresses, by name (the demo, benchmarks, tests).
+
+    ``baseten`` and ``alaya`` need not be in the rules: each then watches everything that its cloud has.
+    """
+    found = {config.name: config for config in ruleset.sources}
+    sources = []
+    for name, url in base_urls.items():
+        kind, options = _WHOLE_CLOUDS.get(name, ("", {}))
+        config = found.get(name) or SOURCE_TYPES[kind].config(name=name, type=kind, **options)
+        sources.append(config.model_copy(update={"base_url": url}))
+    return replace(ruleset, sources=tuple(sources))
+
+
+_WHOLE_CLOUDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "baseten": ("baseten", {"projects": ("*",)}),
+    "alaya": ("alayanew", {"discover": True}),
+}
 
 
 def starter_rules() -> Path:

@@ -15,7 +15,9 @@ from watchdog.bootstrap.build import (
     build_receivers,
     build_sources,
     open_store,
+    require,
 )
+from watchdog.bootstrap.standby import wait_for_lease
 from watchdog.delivery import Sender, SenderEvent, SenderThread
 from watchdog.engine.engine import Engine
 from watchdog.rules.model import Ruleset
@@ -45,30 +47,28 @@ class Service:
     def __init__(self, ruleset: Ruleset, env: Environment) -> None:
         self._env = env
         self._ruleset = ruleset
+        require(ruleset, env)
         self._sources = build_sources(ruleset, env)
         self._receivers = build_receivers(ruleset, env)
-        self._store = open_store(env.settings)
-        self._lease = lease_for(env.settings.store, time.sleep)
+        self.stop = threading.Event()
+        self._lease = lease_for(env.settings.store, time.sleep, self.stop.set)
+        self._store = open_store(env.settings, self._lease)
         self._guard = Guard()
         self._metrics = Metrics()
         self._metrics.receivers(self._receivers)
         self._metrics.loaded(env.clock(), good=True)
-        self.stop = threading.Event()
 
     def run(self) -> None:
         """Run until ``stop`` is set, then drain and close; wait as a standby while another instance holds the store."""
         announce(self._ruleset, self._env)
-        if not self._lease.try_acquire():
-            log.warning("another instance holds the store; waiting as a standby")
-            while not self._lease.acquire(timeout=1.0):
-                if self.stop.is_set():
-                    self._store.close()
-                    return
         try:
-            self._run()
+            if wait_for_lease(self._lease, self.stop, self._env.settings.listen):
+                self._run()
+                if self._lease.lost:
+                    self._lease.check()  # raises, for a non-zero exit status: started again, it is a standby
         finally:
-            self._lease.release()
             self._store.close()
+            self._lease.release()
 
     def _run(self) -> None:
         env, ruleset = self._env, self._ruleset
@@ -84,7 +84,7 @@ class Service:
         finally:
             log.info("stopping: the tick is done, messages under way are finished")
             loop.poller.close()
-            deadline = time.monotonic() + DRAIN_SECONDS
+            deadline = time.monotonic() + (0.0 if self._lease.lost else DRAIN_SECONDS)
             for sender in senders.values():
                 sender.finish()
             for sender in senders.values():

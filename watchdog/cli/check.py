@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from watchdog.bootstrap import load_rules, rules_path
+from watchdog.bootstrap import load_rules, missing, rules_path
 from watchdog.cli import common
 from watchdog.errors import RulesError
 from watchdog.rules.model import Ruleset
@@ -30,10 +30,14 @@ def handle(arguments: argparse.Namespace) -> int:
             raise
         common.print_json({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
         return 2
+    lacking = missing(ruleset, env)
     if arguments.format == "json":
-        common.print_json({"ok": True, "problems": [], "checksum": ruleset.checksum, **_counts(ruleset)})
+        facts = {"checksum": ruleset.checksum, **_counts(ruleset), "missing": lacking}
+        common.print_json({"ok": True, "problems": [], **facts})
     else:
         print(f"{path} is fine: " + ", ".join(f"{count} {name}" for name, count in _counts(ruleset).items()))
+        for text in lacking:
+            print(f"note: before it can run: {text}")
     return 0
 
 

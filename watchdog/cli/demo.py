@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import math
 import re
+import sys
 import tempfile
 import threading
 import time
@@ -31,25 +32,27 @@ from watchdog.simulated.world import World
 
 CHANNEL = "gpu-alerts"
 MINUTE = 60.0
+FASTEST = 240.0
+"""Simulated seconds a second; beyond it this machine's own pauses read as outages of the clouds."""
 INTRODUCTION = """\
 watchdog demo: simulated Baseten, Alaya NeW and Slack on this machine; {speed:.0f} simulated seconds a second.
 The rules are the starter pack ({rules}). What Slack would show in #{channel}:
 """
 WHAT_NEXT = """
-That was the demo: {messages} messages with {replies} replies in their threads. Jobs that were well stayed quiet.
+That was the demo: {messages} with {replies} in the threads. Jobs that were well stayed quiet.
 
 What to do next:
   1. cp rules.example.toml rules.toml       and name your clouds and your channel in it
-  2. export BASETEN_API_KEY=… SLACK_BOT_TOKEN=…
-  3. watchdog check rules.toml              all mistakes at once
-  4. watchdog once -c rules.toml --dry-run  what it would say now; nothing is sent
-  5. watchdog run -c rules.toml             the service (or the container: see README.md)
+  2. export BASETEN_API_KEY=… SLACK_BOT_TOKEN=… WATCHDOG_STORE=sqlite:///watchdog.db
+  3. {program} check rules.toml              all mistakes at once, and what is still missing
+  4. {program} once -c rules.toml --dry-run  what it would say now; nothing is sent
+  5. {program} run -c rules.toml             the service (or the container: see README.md)
 """
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("demo", help="see it work: no keys, no network, about a minute")
+    parser = commands.add_parser("demo", help="see it work: no keys, no network, less than a minute")
     names = ", ".join(path.name.partition(".")[0] for path in bundled())
     parser.add_argument("--replay", metavar="FILE", help=f"play a recorded run (a file, or a bundled one: {names})")
     parser.add_argument(
@@ -85,8 +88,8 @@ def handle(arguments: argparse.Namespace) -> int:
     """Play the story (or a recording) and say what to do next."""
     usual = 120.0 if arguments.replay else 60.0
     speed = usual if arguments.speed is None else arguments.speed
-    if not 0 < speed <= 600:
-        raise UsageError("--speed takes a number above 0, up to 600")
+    if not 0 < speed <= FASTEST:
+        raise UsageError(f"--speed takes a number above 0, up to {FASTEST:g}")
     start = math.floor(time.time() / MINUTE) * MINUTE
     clock = SpedUp(start, speed, time.monotonic())
     stage = _replay(_find(arguments.replay), clock) if arguments.replay else _story(clock)
@@ -149,13 +152,9 @@ def _serve(name: str, world: World) -> Iterator[str]:
 def _rules(urls: Mapping[str, str], slack_url: str) -> Ruleset:
     """Return the starter pack, pointed at the fakes, speaking to one channel."""
     ruleset = point_at(load_rules(starter_rules()), urls)
-    sources = tuple(
-        source.model_copy(update={"jobs": (), "discover": True}) if source.type == "alayanew" else source
-        for source in ruleset.sources
-    )
     receiver = SlackConfig(name="slack", type="slack", channel=CHANNEL, base_url=f"{slack_url}/api/")
     route = Route(receivers=("slack",), place="demo")
-    return replace(ruleset, sources=sources, receivers=(receiver,), routes=(route,))
+    return replace(ruleset, receivers=(receiver,), routes=(route,))
 
 
 def _environment(clock: SpedUp, folder: str) -> Environment:
@@ -191,4 +190,17 @@ def _lines(words: str) -> list[str]:
 def _close(fake: FakeSlack) -> None:
     parents = fake.workspace.parents()
     replies = sum(len(fake.workspace.thread(parent.ts)) for parent in parents)
-    print(WHAT_NEXT.format(messages=len(parents), replies=replies))
+    print(
+        WHAT_NEXT.format(messages=_count(len(parents), "message"), replies=_count(replies, "reply"), program=_program())
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def _program() -> str:
+    """Return how this program was called, as far as it can be typed again."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "watchdog" and not called.is_absolute() else "watchdog"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from watchdog.bootstrap import open_store
+from watchdog.bootstrap import existing_store
 from watchdog.cli import common
 from watchdog.model import Alert, AlertState, JobRecord
 
@@ -24,7 +24,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def handle_alerts(arguments: argparse.Namespace) -> int:
     """Print alerts, firing ones first."""
-    with open_store(common.environment().settings) as store:
+    with existing_store(common.environment().settings) as store:
         found = [alert for alert in store.alerts() if arguments.all or alert.state is not AlertState.INACTIVE]
     found.sort(key=lambda alert: (alert.state is not AlertState.FIRING, alert.active_at))
     if arguments.format == "json":
@@ -40,7 +40,7 @@ def handle_alerts(arguments: argparse.Namespace) -> int:
 
 def handle_jobs(arguments: argparse.Namespace) -> int:
     """Print jobs, running ones first."""
-    with open_store(common.environment().settings) as store:
+    with existing_store(common.environment().settings) as store:
         found = [record for record in store.jobs() if arguments.all or record.active]
     found.sort(key=lambda record: (not record.active, record.job.source, record.job.job))
     if arguments.format == "json":

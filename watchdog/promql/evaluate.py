@@ -117,7 +117,7 @@ class _Run:
         if isinstance(at, Edge):
             first, last = self.options.span or (self.at, self.at)
             at = first if at is Edge.START else last
-        return round(at - node.offset, 3)
+        return round(at - node.offset, 3) if node.offset else at  # a sample of just now must not be ahead of it
 
     def _after(self, time: float) -> float:
         return time if self.options.version >= 3 else float(np.nextafter(time, -np.inf))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 import promql_parser as grammar
 
@@ -15,6 +16,8 @@ from watchdog.promql.functions import FUNCTIONS, SCALARS
 from watchdog.promql.nodes import Binary, Call, Negate, Node, Number, Selector, Subquery, Text, children
 from watchdog.promql.tokens import tokens_of, unclosed
 
+MOST_TOKENS = 1000
+"""Words and signs of an expression; far more of them overflow the stack of the parser."""
 LOOKBACK = 300.0
 """Seconds; how old a sample an instant selector takes, as in Prometheus."""
 
@@ -66,11 +69,16 @@ class Query:
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Query:
     """Parse and check. Raises PromQLError with the place of what is wrong or not supported."""
+    last = next(islice(tokens_of(text), MOST_TOKENS, None), None)
+    if last is not None:
+        reason = f"the expression has more than {MOST_TOKENS} words and signs"
+        raise PromQLError(text, last.start, last.end, reason, "split it into several rules")
     try:
-        tree = grammar.parse(text)
+        return Query(text, convert(text, grammar.parse(text)))
     except ValueError as error:
         raise _syntax_error(text, str(error)) from None
-    return Query(text, convert(text, tree))
+    except RecursionError:
+        raise PromQLError(text, 0, len(text), "the expression is nested too deeply") from None
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -67,7 +67,8 @@ def over_range(
         raise EvaluationError("the step must be above 0, and the end not before the start")
     if (end - start) / step >= MOST_STEPS:
         raise EvaluationError(f"more than {MOST_STEPS} steps; take a longer step or a shorter range")
-    options = replace(options or Options(), span=(start, end))
+    options = options or Options()
+    options = replace(options, span=options.span or (start, end))
     steps = [start + index * step for index in range(int((end - start) / step + 1e-9) + 1)]
     values = [(at, evaluate(query, storage, at, options).value) for at in steps]
     if values and isinstance(values[0][1], Scalar):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from watchdog.errors import LeaseLost
+
 log = logging.getLogger("watchdog.service")
 
 
@@ -22,6 +24,9 @@ class Guard:
         """Run ``job``; return whether it came to its end."""
         try:
             job()
+        except LeaseLost as error:  # the service is about to stop, which says it all
+            log.warning("job ended", extra={"job_name": name, "error": str(error)})
+            return False
         except Exception:  # the job boundary: everything is logged and counted, nothing is lost
             self.failures[name] = self.failures.get(name, 0) + 1
             log.exception("job failed", extra={"job_name": name, "failures": self.failures[name]})

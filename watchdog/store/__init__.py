@@ -1,7 +1,8 @@
-"""Durable state: alerts, incidents and the outbox in one SQLite file, and the lease of its one writer."""
+"""Durable state: alerts, incidents and the outbox in one database, and the lease of its one writer."""
 
-from watchdog.store.lease import Lease, lease_for
+from watchdog.store.lease import Lease
 from watchdog.store.outbox import LogEntry
-from watchdog.store.sql import SqlStore, store_exists
+from watchdog.store.sql import SqlStore
+from watchdog.store.urls import lease_for, store_exists, store_place
 
-__all__ = ["Lease", "LogEntry", "SqlStore", "lease_for", "store_exists"]
+__all__ = ["Lease", "LogEntry", "SqlStore", "lease_for", "store_exists", "store_place"]

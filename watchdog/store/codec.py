@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 def clean(text: str) -> str:
-    """Return ``text`` with lone surrogates replaced: half a character, cut off by a provider, no database takes."""
-    return text.encode("utf-8", "replace").decode()
+    """Return ``text`` as every database takes it: without half characters, cut off by a provider, and NUL."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 def encode(value: object) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from watchdog.store import dialect
+from watchdog.store.lease import Lease
 from watchdog.store.migrations import migrate
 
 
@@ -18,12 +19,14 @@ class Database:
 
     Nothing is opened before the first transaction, so that a standby does not migrate the store under the
     instance that holds the lease. Transactions take turns: each is short, and the alternative on SQLite is
-    that writers poll for the lock.
+    that writers poll for the lock. Each that writes proves that the lease is still held.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lease: Lease) -> None:
         self._url = dialect.parse(url)
-        self._engine = dialect.open_engine(self._url)
+        self.place = dialect.place_of(self._url)
+        self._lease = lease
+        self._engine = dialect.open_engine(self._url, lease.application)
         self._turn = threading.Lock()
         self._ready = False
 
@@ -32,15 +35,16 @@ class Database:
         """Begin a transaction that writes; committed at the end, rolled back if the body raises."""
         with self._turn, self._explained():
             self._prepare()
-            with self._engine.begin() as connection:
+            with self._begin() as connection:
                 yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Begin a transaction that reads: one consistent picture, no lock on writers of other processes."""
         with self._turn, self._explained():
+            self._lease.check()  # what is not known to be the newest state is not acted upon
             self._prepare()
-            with self._engine.execution_options(**{dialect.READ_ONLY: True}).begin() as connection:
+            with dialect.reading(self._engine).begin() as connection:
                 yield connection
 
     def close(self) -> None:
@@ -48,9 +52,15 @@ class Database:
         with self._turn:
             self._engine.dispose()
 
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            self._lease.prove(connection)
+            yield connection
+
     def _prepare(self) -> None:
         if not self._ready:
-            migrate(self._engine.begin, dialect.place_of(self._url))
+            migrate(self._begin, self.place)
             self._ready = True
 
     @contextmanager

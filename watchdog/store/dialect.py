@@ -1,80 +1,79 @@
-"""All that differs between databases: how one is opened, how a row is upserted, what its errors mean."""
+"""All that differs between databases, behind one set of functions; ``sqlite`` and ``postgresql`` know the rest."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
-from sqlalchemy.dialects import postgresql, sqlite
+import sqlalchemy.dialects.postgresql
+import sqlalchemy.dialects.sqlite
+from sqlalchemy import URL, Connection, Engine, Table, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import StaticPool
 
 from watchdog.errors import StoreError
+from watchdog.store import postgresql, sqlite
 
-BUSY_SECONDS = 10.0
-"""How long a writer waits for another process (a command, a backup) to end its transaction."""
-READ_ONLY = "watchdog_read_only"
-"""Execution option of transactions that only read."""
+APPLICATION = "watchdog"
+STATEMENT_SECONDS = 15.0
+"""How long PostgreSQL may take for one statement."""
+_ALONE = 0x7761746368
+"""The key of the advisory lock under which tables are made."""
 
-_INSERT: Mapping[str, Callable[[Table], Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-
-_REMEDY: Mapping[str, str] = {
-    "SQLITE_READONLY": "is read-only for this user; make the file and its folder writable",
-    "SQLITE_PERM": "may not be accessed by this user; make the file and its folder writable",
-    "SQLITE_FULL": "cannot grow, the disk is full; make room",
-    "SQLITE_IOERR": "cannot be read or written, the disk is full or failing; check the disk and make room",
-    "SQLITE_NOTADB": "is not a database; move the file away, or name another one in WATCHDOG_STORE",
-    "SQLITE_CORRUPT": "is damaged; restore a backup, or move the file away: alerts that still hold will be said again",
-    "SQLITE_BUSY": "is locked by another program; close that program",
-    "SQLITE_LOCKED": "is locked by another program; close that program",
+_INSERT: Mapping[str, Callable[[Table], Any]] = {
+    "sqlite": sqlalchemy.dialects.sqlite.insert,
+    "postgresql": sqlalchemy.dialects.postgresql.insert,
 }
+_EXAMPLES = "sqlite:////var/lib/watchdog/watchdog.db or postgresql+psycopg://user:password@host/database"
 
 
 def parse(url: str) -> URL:
-    """Return the parsed store URL. Raises StoreError for one that this version cannot use."""
+    """Return the parsed store URL. Raises StoreError, without the URL, for one that this version cannot use."""
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise StoreError("the store is not a URL; write for example sqlite:////var/lib/watchdog/watchdog.db") from None
-    if parsed.get_backend_name() != "sqlite":
+    except (ArgumentError, ValueError):
+        raise StoreError(f"the store is not a URL; write for example {_EXAMPLES}") from None
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername=postgresql.DRIVER)
+    if parsed.get_backend_name() != "sqlite" and parsed.drivername != postgresql.DRIVER:
+        raise StoreError(f'the store cannot be kept in "{parsed.drivername}"; write for example {_EXAMPLES}')
+    if "password" in parsed.query:
         raise StoreError(
-            f'the store cannot be kept in "{parsed.get_backend_name()}"; '
-            "write a file, for example sqlite:////var/lib/watchdog/watchdog.db"
+            "the store's password is a parameter of its URL, where logs do not hide it; "
+            "write it before the @, or name a file with ?passfile="
         )
     return parsed
 
 
+def on_server(url: URL) -> bool:
+    """Whether the store is a database on a server, which several machines can share."""
+    return url.get_backend_name() == "postgresql"
+
+
 def file_of(url: URL) -> Path | None:
-    """Return the file of a store; None for one in memory."""
-    return None if url.database in (None, "", ":memory:") else Path(str(url.database))
+    """Return the file of a store; None for one in memory or on a server."""
+    return None if on_server(url) else sqlite.file_of(url)
 
 
-def open_engine(url: URL) -> Engine:
-    """Return an engine; nothing is opened yet. Statements of errors are kept free of data."""
-    options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}}
-    if file_of(url) is None:
-        options["poolclass"] = StaticPool  # every thread sees the one database
-    engine = create_engine(url, hide_parameters=True, **options)
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
-    return engine
+def place_of(url: URL) -> str:
+    """Return how errors name the store: its file, or its server and database; never a password."""
+    return postgresql.place_of(url) if on_server(url) else sqlite.place_of(url)
 
 
-def _set_up(connection: sqlite3.Connection, _: object) -> None:
-    """Let watchdog begin transactions itself (DDL included), and sync every commit to the disk."""
-    connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
+def open_engine(url: URL, application: str = APPLICATION, patience: float = STATEMENT_SECONDS) -> Engine:
+    """Return an engine; nothing is opened yet. Statements of errors are kept free of data. Raises StoreError."""
+    return postgresql.open_engine(url, application, patience) if on_server(url) else sqlite.open_engine(url)
 
 
-def _begin(connection: Connection) -> None:
-    # A transaction that will write takes the lock at once: one that starts by reading cannot always get it later.
-    read_only = connection.get_execution_options().get(READ_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+def reading(engine: Engine) -> Engine:
+    """Return the same engine for transactions that only read."""
+    return postgresql.reading(engine) if on_server(engine.url) else sqlite.reading(engine)
+
+
+def alone(connection: Connection) -> None:
+    """Let no other process make tables until the end of this transaction; on SQLite every writer is alone."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ALONE})
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -94,25 +93,14 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
         connection.execute(statement.on_conflict_do_nothing(index_elements=keys), list(rows))
 
 
-def place_of(url: URL) -> str:
-    """Return how errors name the store: its file, never a password."""
-    file = file_of(url)
-    return "in memory" if file is None else str(file)
+def is_locked(error: SQLAlchemyError) -> bool:
+    """Whether PostgreSQL gave up waiting for a lock."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == "55P03"
 
 
 def explain(error: SQLAlchemyError, url: URL) -> StoreError:
     """Return what a database error means, with its place and remedy."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    name = getattr(cause, "sqlite_errorname", "")
-    if name.startswith("SQLITE_CANTOPEN"):
-        return StoreError(f"store {place_of(url)} {_cannot_open(Path(place_of(url)).absolute().parent)}")
-    for code, remedy in _REMEDY.items():
-        if name.startswith(code):
-            return StoreError(f"store {place_of(url)} {remedy}")
-    return StoreError(f"store {place_of(url)} failed: {cause}; this may be a bug of watchdog")
-
-
-def _cannot_open(folder: Path) -> str:
-    if not os.access(folder, os.F_OK):  # unlike Path.exists it answers in a folder that may not be looked into
-        return f"cannot be made: folder {folder} does not exist; create it, or name another one in WATCHDOG_STORE"
-    return f"cannot be opened; it must be a file, and it and its folder {folder} writable for this user"
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    known = postgresql.explain(cause, url) if on_server(url) else sqlite.explain(cause, url)
+    first = (str(cause).splitlines() or [""])[0]  # further lines of PostgreSQL may hold data
+    return known or StoreError(f"store {place_of(url)} failed: {first}; this may be a bug of watchdog")

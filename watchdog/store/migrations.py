@@ -12,12 +12,15 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Connection, delete, insert, inspect, select, text
 
 from watchdog.errors import SchemaTooNew, StoreError
+from watchdog.store import dialect
 from watchdog.store.schema import meta
 
 Begin = Callable[[], AbstractContextManager[Connection]]
 Migration = Callable[[Connection], None]
 
 VERSION_KEY = "store.schema"
+LEASE_TABLE = "watchdog_lease"
+"""Made by the lease of a store on PostgreSQL, which comes before the store."""
 
 _FIRST = (
     "CREATE TABLE meta (key VARCHAR NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
@@ -67,23 +70,30 @@ def migrate(begin: Begin, place: str, migrations: Sequence[Migration] = MIGRATIO
     Raises SchemaTooNew for a store of a later version, StoreError for the database of another program.
     """
     with begin() as connection:
-        version = version_of(connection, place)
-    if version > len(migrations):
-        raise SchemaTooNew(
-            f"store {place} has schema version {version}, written by a newer watchdog; this one knows up to version "
-            f"{len(migrations)}; run that newer version, or name another file in WATCHDOG_STORE"
-        )
+        version = check(connection, place, migrations)
     for number, step in enumerate(migrations[version:], start=version + 1):
         with begin() as connection:
+            dialect.alone(connection)
             if version_of(connection, place) < number:  # else another process was faster
                 step(connection)
                 connection.execute(delete(meta).where(meta.c.key == VERSION_KEY))
                 connection.execute(insert(meta).values(key=VERSION_KEY, value=str(number)))
 
 
+def check(connection: Connection, place: str, migrations: Sequence[Migration] = MIGRATIONS) -> int:
+    """Return the schema version. Raises SchemaTooNew or StoreError for a store that this version cannot use."""
+    version = version_of(connection, place)
+    if version > len(migrations):
+        raise SchemaTooNew(
+            f"store {place} has schema version {version}, written by a newer watchdog; this one knows up to version "
+            f"{len(migrations)}; run that newer version, or name another store in WATCHDOG_STORE"
+        )
+    return version
+
+
 def version_of(connection: Connection, place: str) -> int:
     """Return the schema version; 0 for an empty database. Raises StoreError for one that is not watchdog's."""
-    names = inspect(connection).get_table_names()
+    names = {*inspect(connection).get_table_names()} - {LEASE_TABLE}
     if not names:
         return 0
     found: str | None = None
@@ -92,5 +102,5 @@ def version_of(connection: Connection, place: str) -> int:
     }:
         found = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
     if found is None or not found.isdigit():
-        raise StoreError(f"store {place} is the database of another program; name another file in WATCHDOG_STORE")
+        raise StoreError(f"store {place} is the database of another program; name another one in WATCHDOG_STORE")
     return int(found)

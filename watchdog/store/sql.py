@@ -13,6 +13,7 @@ from watchdog.store import dialect, outbox
 from watchdog.store.codec import ALERT, INCIDENT, JOB, TEXTS, Codec, clean, encode
 from watchdog.store.compaction import compact
 from watchdog.store.database import Database
+from watchdog.store.lease import FreeLease, Lease
 from watchdog.store.schema import alerts, incidents, jobs, meta, silences
 
 T = TypeVar("T")
@@ -27,12 +28,13 @@ _COMMITTED_KEY = "store.committed_at"
 class SqlStore(outbox.SqlOutbox):
     """Implements ``ports.Store`` and ``ports.Outbox``. Every method may raise StoreError."""
 
-    def __init__(self, url: str, retention: float = RETENTION) -> None:
+    def __init__(self, url: str, retention: float = RETENTION, lease: Lease | None = None) -> None:
         """Take a URL such as ``sqlite:////var/lib/watchdog/watchdog.db``; ``sqlite://`` keeps it in memory.
 
-        The store is opened, made and migrated at the first use. Raises StoreError for an unusable URL.
+        The store is opened, made and migrated at the first use. With a lease, every transaction that writes
+        proves that it is held, else raises LeaseLost. Raises StoreError for an unusable URL.
         """
-        super().__init__(Database(url))
+        super().__init__(Database(url, lease or FreeLease()))
         self._retention = retention
 
     def __enter__(self) -> Self:
@@ -103,12 +105,6 @@ class SqlStore(outbox.SqlOutbox):
         """Return every incident that the store holds, closed ones too."""
         with self._database.read() as connection:
             return _read(connection, incidents, INCIDENT)
-
-
-def store_exists(url: str) -> bool:
-    """Whether there is a store to read; False for one in memory. Raises StoreError for an unusable URL."""
-    file = dialect.file_of(dialect.parse(url))
-    return file is not None and file.exists()
 
 
 def _open_or_since(ended: Any, since: float) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from watchdog.alerts.identity import instance_of
 from watchdog.alerts.program import CompiledRule
 from watchdog.engine.engine import Engine
@@ -42,7 +44,7 @@ def explain(engine: Engine, rule: CompiledRule, subject: Subject) -> Explanation
         raise Unavailable("there was no evaluation yet; ask again in a minute")
     case = _case(engine, rule, engine.last_at)
     verdict, alerts, count = judged(case, subject)
-    jobs, more = _jobs(case) if subject.record is None else ((), 0)
+    jobs, more = _jobs(case) if subject.record is None and verdict.reason is not Reason.ERROR else ((), 0)
     record = subject.record
     return Explanation(
         rule=rule.rule.name,
@@ -50,7 +52,7 @@ def explain(engine: Engine, rule: CompiledRule, subject: Subject) -> Explanation
         job=record.job.job if record else "",
         job_name=record.job.job_name if record else "",
         at=case.at,
-        verdict=verdict if record or count or not jobs else _together(verdict, jobs, more),
+        verdict=_together(jobs, more) if jobs and not count else verdict,
         terms=_terms(rule.rule),
         expr=expression(case.look(case.expr, subject)),
         clear=expression(case.look(case.clear, subject)) if case.clear and count else None,
@@ -85,13 +87,13 @@ def _jobs(case: Case) -> tuple[tuple[JobVerdict, ...], int]:
     return tuple(found), len(records) - len(found)
 
 
-def _together(verdict: Verdict, jobs: tuple[JobVerdict, ...], more: int) -> Verdict:
-    """Return the reason of the only job, or that it is none of all these jobs."""
-    if verdict.reason is Reason.ERROR:
-        return verdict
+def _together(jobs: tuple[JobVerdict, ...], more: int) -> Verdict:
+    """Return the reason of the only job, or the commonest of several."""
     if len(jobs) + more == 1:
         return jobs[0].verdict
-    return Verdict(jobs[0].verdict.reason, f"for none of {len(jobs) + more} jobs")
+    reasons = Counter(one.verdict.reason for one in jobs).most_common()
+    counts = ", ".join(f"{count} {reason.value.replace('_', ' ')}" for reason, count in reasons)
+    return Verdict(reasons[0][0], f"not for any of {len(jobs) + more} jobs ({counts})")
 
 
 def _terms(rule: Rule) -> dict[str, str]:

@@ -111,8 +111,8 @@ def _text(case: Case, alert: Alert, subject: Subject) -> str:
         return f"it has held for {held} of {described(rule.for_seconds)}"
     if alert.event:
         return "it has happened, and is said once"
-    if alert.no_data:
-        return f"{_doubt(case, alert)}, and no_data is alert"
+    if alert.no_data and alert.keep_firing_since is None:
+        return f'{_doubt(case, alert)}, and no_data is "alert"'
     if alert.keep_firing_since is not None:
         since = described(now - alert.keep_firing_since)
         return f"it has not held for {since} and is kept for {described(rule.keep_firing_for)} (keep_firing_for)"
@@ -131,7 +131,7 @@ def _identity(alert: Alert) -> dict[str, str]:
 
 def _doubt(case: Case, alert: Alert) -> str:
     unknown = case.knowledge.doubt(case.rule, alert.instance, case.uncovered, holds=alert.instance in case.holding)
-    return case.words(unknown, dict(alert.instance).get("source")) if unknown is not None else "its data is missing"
+    return case.words(unknown, dict(alert.instance).get("source")) if unknown is not None else "its data was missing"
 
 
 def _not_clear(case: Case, clear: Evaluation, subject: Subject) -> str:

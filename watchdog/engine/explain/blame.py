@@ -10,7 +10,7 @@ from watchdog.engine.explain.label import label
 from watchdog.engine.explain.look import Look, Window, is_empty, is_ranged
 from watchdog.engine.explain.model import Reading, Reason, Verdict
 from watchdog.engine.explain.steps import compared
-from watchdog.promql.convert import COMPARISONS
+from watchdog.promql.binary import COMPARISON
 from watchdog.promql.nodes import Binary, Call, Node, Selector, Subquery, children
 from watchdog.promql.write import duration
 
@@ -22,7 +22,7 @@ def blame(look: Look) -> Verdict:
     """Return why the whole expression gives no series of the subject."""
     root = look.evaluation.query.root
     node, found = _blame(look, root)
-    where = "" if node is root or found.reason is not Reason.FALSE else f" in {label(node)}"
+    where = "" if node is root or found.reason is not Reason.FALSE else f", in {label(node)}"
     return Verdict(found.reason, found.text + where)
 
 
@@ -72,7 +72,7 @@ def _blame_binary(look: Look, node: Binary) -> tuple[Node, Verdict]:
         return node, Verdict(Reason.FALSE, f"what unless excludes is there: {label(node.right)}")
     if (below := _first_empty(look, node)) is not None:
         return below
-    pairs = look.pairs(node) if node.op in COMPARISONS else None
+    pairs = look.pairs(node) if node.op in COMPARISON else None
     if pairs is None or not len(pairs.holds):
         return node, Verdict(Reason.FALSE, f"no series of the two sides of {node.op} have the same labels")
     readings = compared(look, node.op, pairs)

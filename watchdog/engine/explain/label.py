@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from watchdog.promql.nodes import Aggregate, Binary, Call, Negate, Node, Number, Selector, Subquery, Text, children
+from watchdog.promql.nodes import Aggregate, Binary, Call, Negate, Node, Number, Selector, Subquery, Text
 from watchdog.promql.write import write
 
 LONGEST = 60
@@ -14,9 +14,9 @@ _HOLE = Selector(0, 0, "…", (), None, 0.0)
 
 
 def label(node: Node) -> str:
-    """Return the node as PromQL on one line; a long one names itself and leaves out what is below it."""
+    """Return the node as PromQL on one line; a long one leaves out what is below it."""
     text = write(node, _ENDLESS)
-    return text if len(text) <= LONGEST or not children(node) else write(_opened(node), _ENDLESS)
+    return text if len(text) <= LONGEST else write(_opened(node), _ENDLESS)
 
 
 def _opened(node: Node) -> Node:

@@ -54,11 +54,6 @@ class Window:
     expected: float
     needed: float
 
-    @property
-    def enough(self) -> np.ndarray:
-        """Which of them hold as many as are needed."""
-        return self.counts >= self.needed - 1e-9
-
 
 @dataclass(frozen=True, slots=True)
 class Pairs:

@@ -11,7 +11,7 @@ from watchdog.engine.explain.look import Look, Pairs, is_empty, is_ranged
 from watchdog.engine.explain.model import Expression, Reading, Step
 from watchdog.labels import METRIC_NAME, LabelColumns
 from watchdog.promql import Scalar, Vector, point
-from watchdog.promql.convert import COMPARISONS
+from watchdog.promql.binary import COMPARISON
 from watchdog.promql.nodes import Binary, Call, Node, Number, Text, children
 
 MOST = 100
@@ -57,7 +57,7 @@ def _note(look: Look, node: Node, parent: Node | None) -> str:
 
 def _readings(look: Look, node: Node, parent: Node | None) -> tuple[Sequence[Reading], int]:
     """Return what is known of the first series, and how many there are."""
-    if isinstance(node, Binary) and node.op in COMPARISONS:
+    if isinstance(node, Binary) and node.op in COMPARISON:
         pairs = look.pairs(node)
         if pairs is not None:
             return compared(look, node.op, pairs), len(pairs.holds)

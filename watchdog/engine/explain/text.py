@@ -9,19 +9,21 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from watchdog.engine.explain.blame import short, sides
-from watchdog.engine.explain.model import Explanation, Expression, OpenAlert, Reading, Reason, Step
+from watchdog.engine.explain.model import Explanation, Expression, OpenAlert, Reading, Reason, Step, Verdict
 from watchdog.engine.explain.reasons import clock
 from watchdog.engine.trace import Evaluated
 
 SHOWN = 8
 """Series, alerts and jobs that are written out; the rest is counted."""
+ALIKE = 2
+"""Series that are all the same are one line when there are more than these."""
 LONGEST_ERROR = 60
 """Characters of an error in the table of evaluations."""
 _VERBS = {
     Reason.ERROR: "cannot be evaluated",
     Reason.FIRING: "fires",
-    Reason.MUTED: "fires, but pings nobody",
-    Reason.UNROUTED: "fires, but goes nowhere",
+    Reason.MUTED: "fires",
+    Reason.UNROUTED: "fires",
     Reason.FROZEN: "is frozen",
     Reason.PENDING: "is pending",
 }
@@ -32,7 +34,7 @@ def as_text(item: Explanation) -> str:
     """Return all of it."""
     about = f" for {_job(item.job, item.job_name)}" if item.job else ""
     blocks = [
-        [f"{item.rule} {_verb(item.verdict.reason)}{about}: {item.verdict.text}"],
+        [f"{item.rule} {_headline(about, item.verdict)}"],
         [f"  {line}" for line in _head(item)],
         _tree(item.expr),
         ["  it ends when clear_expr holds:", *_tree(item.clear)] if item.clear else [],
@@ -43,8 +45,9 @@ def as_text(item: Explanation) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
 
 
-def _verb(reason: Reason) -> str:
-    return _VERBS.get(reason, "does not fire")
+def _headline(about: str, verdict: Verdict) -> str:
+    but = {Reason.MUTED: ", but pings nobody", Reason.UNROUTED: ", but goes nowhere"}.get(verdict.reason, "")
+    return f"{_VERBS.get(verdict.reason, 'does not fire')}{about}{but}: {verdict.text}"
 
 
 def _job(job: str, name: str) -> str:
@@ -74,6 +77,8 @@ def _values(step: Step) -> list[str]:
         return [short(step.number)]
     if step.note:
         return [step.note]
+    if len(step.readings) > ALIKE and not step.more and len({_reading(one) for one in step.readings}) == 1:
+        return [f"all {len(step.readings)} series  {_reading(step.readings[0])}"]
     shown = step.readings[:SHOWN]
     width = max(len(one.name) for one in shown)
     lines = [f"{one.name:<{width}}  {_reading(one)}" if width else _reading(one) for one in shown]
@@ -90,13 +95,14 @@ def _reading(one: Reading) -> str:
 
 
 def _rest(count: int, what: str) -> list[str]:
-    return [f"and {count} more {what}"] if count > 0 else []
+    plural = "" if count == 1 or what == "series" else "s"
+    return [f"and {count} more {what}{plural}"] if count > 0 else []
 
 
 def _alerts(item: Explanation) -> Iterator[str]:
     for alert in item.alerts[:SHOWN]:
         yield f"  alert  {_alert(alert, alone=len(item.alerts) == 1)}"
-    yield from (f"  {line}" for line in _rest(len(item.alerts[SHOWN:]) + item.more_alerts, "alerts"))
+    yield from (f"  {line}" for line in _rest(len(item.alerts[SHOWN:]) + item.more_alerts, "alert"))
 
 
 def _alert(alert: OpenAlert, *, alone: bool) -> str:
@@ -115,8 +121,8 @@ def _jobs(item: Explanation) -> Iterator[str]:
     if len(item.jobs) + item.more_jobs < 2:  # the reason of one is said above
         return
     for one in item.jobs[:SHOWN]:
-        yield f"  job  {_job(one.job, one.job_name)} {_verb(one.verdict.reason)}: {one.verdict.text}"
-    yield from (f"  {line}" for line in _rest(len(item.jobs[SHOWN:]) + item.more_jobs, "jobs"))
+        yield f"  job  {_job(one.job, one.job_name)} {_headline('', one.verdict)}"
+    yield from (f"  {line}" for line in _rest(len(item.jobs[SHOWN:]) + item.more_jobs, "job"))
 
 
 def _evaluations(evaluations: Sequence[Evaluated]) -> list[str]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from watchdog.engine.engine import Engine
 from watchdog.errors import EvaluationError, TooLate
 from watchdog.labels import StringTable
 from watchdog.promql import Answer, Options, Query, Series, over_range
-from watchdog.promql.nodes import Edge, Selector, Subquery
-from watchdog.promql.parse import walk
 from watchdog.promql.storage import Matcher, Selection, Storage
 from watchdog.service.desk import Desk
 
@@ -62,13 +60,12 @@ async def sliced(
     start, end, step = times
     count = int((end - start) / step + 1e-9) + 1
     until = time.monotonic() + timeout
-    size = count if _knows_its_span(query) else 1
-    done, merged = 0, _Merged()
+    size, done, merged = 1, 0, _Merged()
     while done < count:
         size = min(size, count - done)
         last = end if done + size == count else start + (done + size - 1) * step
         piece = (start + done * step, last, step)
-        question = partial(_piece, query=query, times=piece, lookback=lookback)
+        question = partial(_piece, query=query, times=piece, lookback=lookback, span=(start, end))
         answer, seconds = await desk.ask(question, until - time.monotonic())
         merged.add(answer.series)
         done += size
@@ -82,16 +79,16 @@ def options_of(engine: Engine, lookback: float | None) -> Options:
 
 
 def _piece(
-    engine: Engine, query: Query, times: tuple[float, float, float], lookback: float | None
+    engine: Engine,
+    query: Query,
+    times: tuple[float, float, float],
+    lookback: float | None,
+    span: tuple[float, float],
 ) -> tuple[Answer, float]:
+    """Evaluate a piece of a range; ``@ start()`` and ``@ end()`` mean those of the whole."""
     began = time.monotonic()
-    answer = over_range(query, timed(engine), times, options_of(engine, lookback))
+    answer = over_range(query, timed(engine), times, replace(options_of(engine, lookback), span=span))
     return answer, time.monotonic() - began
-
-
-def _knows_its_span(query: Query) -> bool:
-    """Whether ``@ start()`` or ``@ end()`` is in it: a piece would mean another time by them."""
-    return any(isinstance(node, Selector | Subquery) and isinstance(node.at, Edge) for node in walk(query.root))
 
 
 @dataclass(slots=True)
