@@ -239,3 +239,22 @@ def test_ids_are_the_same_when_a_tick_is_repeated() -> None:
     one = Book(terms()).tell([firing()], REGISTRY, 0.0)
     other = Book(terms()).tell([firing()], REGISTRY, 0.0)
     assert one == other
+
+
+def test_an_event_is_said_once_however_long_its_condition_lasts() -> None:
+    book, happened = Book(terms()), event(now=60.0)
+    assert reasons(book.tell([happened], REGISTRY, 60.0)) == [("slack", Reason.EVENT, True)]
+    for now in (120.0, 180.0):
+        assert book.tell([replace(happened, value=now)], REGISTRY, now) == Told((), ())
+    again = replace(happened, active_at=240.0, fired_at=240.0)
+    assert reasons(book.tell([again], REGISTRY, 240.0)) == [("slack", Reason.EVENT, True)]
+
+
+def test_a_severity_that_rises_again_pings_again() -> None:
+    book, critical = Book(terms()), firing("Vram", 60.0, "critical")
+    book.tell([firing()], REGISTRY, 0.0)
+    told = book.tell([critical], REGISTRY, 60.0)
+    assert reasons(told) == [("slack", Reason.SEVERITY, True)]
+    book.tell([closed(critical, 120.0)], REGISTRY, 120.0)
+    told = book.tell([firing("Lost", 600.0, "critical")], REGISTRY, 600.0)
+    assert reasons(told) == [("slack", Reason.SEVERITY, True)]

@@ -118,13 +118,14 @@ def test_what_fires_again_under_a_silence_is_said_when_it_ends() -> None:
 
 
 def test_an_event_under_a_silence_is_not_said_later() -> None:
-    failed = replace(firing("Failed", severity="critical"), event=True)
+    failed = replace(firing("Failed", severity="critical"), event=True, fired_at=20.0)
     mute = ('alertname="Failed"', 0.0, 100.0)
     incidents = book()
     incidents.tell([firing()], REGISTRY, 0.0, silenced(0.0, mute))
     assert said(incidents.tell([failed], REGISTRY, 20.0, silenced(20.0, mute))) == []
     assert said(incidents.tell([], REGISTRY, 100.0, silenced(100.0, mute))) == []
-    assert said(book().tell([failed], REGISTRY, 100.0, silenced(100.0, mute))) == [(Reason.EVENT, True)]
+    later = replace(failed, fired_at=100.0)
+    assert said(book().tell([later], REGISTRY, 100.0, silenced(100.0, mute))) == [(Reason.EVENT, True)]
 
 
 def test_inhibition_mutes_and_unmutes() -> None:

@@ -114,8 +114,8 @@ class Book:
         for alert in alerts:
             incident = self._home(alert)
             if incident is None:
-                if alert.state is not AlertState.FIRING:
-                    continue
+                if alert.state is not AlertState.FIRING or (alert.event and alert.fired_at != now):
+                    continue  # over, or an event that was said when it happened
                 incident = self._open_for(alert, now)
                 self._keep(incident)
             if incident.id not in members:

@@ -69,7 +69,7 @@ def conversation_of(  # the fields of one record
         pinged_at=pinged,
         firing=tuple(standing.firing),
         resolved=(*standing.resolved, *standing.events),
-        severity=highest((standing.severity, told.severity if told else "")),
+        severity=standing.severity,
         repeat_interval=terms.repeat_interval,
         unknown=tuple(standing.unknown),
         muted=tuple(standing.muted),
