@@ -7,6 +7,7 @@ A template sees ``labels``, ``value``, ``duration`` (seconds), ``job`` (facts of
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +27,23 @@ _FAILURES = (
     ArithmeticError,
     AttributeError,
     LookupError,
+    MemoryError,
     RuntimeError,
     TypeError,
     ValueError,
 )
 """Everything that an expression of a template can raise; RuntimeError for endless recursion."""
+
+_BUILT_IN = (
+    *("abs", "capitalize", "count", "d", "default", "escape", "e", "first", "float", "int", "join", "last", "length"),
+    *("list", "lower", "max", "min", "round", "sort", "string", "title", "trim", "truncate", "unique", "upper"),
+)
+"""Jinja2's filters whose output is not much larger than their input."""
+_METHODS = frozenset(
+    {"capitalize", "endswith", "lower", "lstrip", "rstrip", "split", "startswith", "strip", "title", "upper"}
+)
+"""The same of a text's methods."""
+_WIDE = re.compile(r"%[^a-zA-Z%]*(\d{4,}|\*)")
 
 Data = Mapping[str, Any]
 DATA_NAMES = frozenset({"labels", "value", "duration", "job", "threshold"})
@@ -141,19 +154,39 @@ def _plain(value: object) -> object:
 class _Sandbox(ImmutableSandboxedEnvironment):
     """Refuses aloud what the plain sandbox turns into empty text, and what can fill the memory."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        return super().is_safe_attribute(obj, attr, value) and (not isinstance(obj, str) or attr in _METHODS)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
         raise SecurityError(f"access to {attribute!r} of {type(obj).__name__} is not allowed")
 
     def call_binop(self, _: Context, operator: str, left: Any, right: Any) -> Any:
+        texts = isinstance(left, str) and isinstance(right, str)
+        if operator == "+" and texts and len(left) + len(right) <= MAX_OUTPUT:
+            return left + right
         if operator == "**" or not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
             raise SecurityError(f"{operator} is for two numbers and never a power")
-        return left * right
+        return left * right if operator == "*" else left % right if operator == "%" else left + right
+
+
+def _replaced(text: object, old: str, new: str) -> str:
+    found = str(text)
+    if len(found) + found.count(old) * len(new) > MAX_OUTPUT:
+        raise ValueError(f"replace makes more than {MAX_OUTPUT} characters")
+    return found.replace(old, new)
+
+
+def _formatted(text: object, *values: object) -> str:
+    if _WIDE.search(str(text)):
+        raise ValueError("format takes widths of at most 999")
+    return str(text) % values
 
 
 def _environment() -> _Sandbox:
     env = _Sandbox(undefined=ChainableUndefined, autoescape=False, finalize=_plain)
+    env.filters = {name: env.filters[name] for name in _BUILT_IN} | {"replace": _replaced, "format": _formatted}
     env.filters["humanize"] = _filter(humanize)
     env.filters["humanize1024"] = _filter(humanize1024)
     env.filters["humanizeDuration"] = _filter(humanize_duration)
@@ -170,11 +203,13 @@ _ENVIRONMENT = _environment()
 def compile_template(text: str) -> Template:
     """Compile a template. Raises ValueError that names the line for bad syntax or an unknown filter."""
     try:
-        _check_filters(_ENVIRONMENT.parse(text))
+        tree = _ENVIRONMENT.parse(text)
+        _check_filters(tree)
+        _check_growth(tree)
         return Template(text, _ENVIRONMENT.from_string(text))
     except jinja2.TemplateSyntaxError as error:
         raise ValueError(f"is not a template: line {error.lineno}: {error.message}") from error
-    except (RecursionError, SyntaxError) as error:
+    except (RecursionError, SyntaxError, MemoryError) as error:
         raise ValueError("is not a template: it is nested too deeply") from error
 
 
@@ -188,6 +223,22 @@ def _check_filters(tree: nodes.Template) -> None:
     for node in tree.find_all(nodes.Filter):
         if node.name not in _ENVIRONMENT.filters:
             raise jinja2.TemplateSyntaxError(f"no filter named {node.name!r}", node.lineno)
+
+
+def _check_growth(tree: nodes.Template) -> None:
+    """Refuse what can double a text over and over: macros, and variables put together from put together ones."""
+    for node in tree.find_all((nodes.Macro, nodes.CallBlock)):
+        raise jinja2.TemplateSyntaxError("macros are not allowed", node.lineno)
+    grown: set[str] = set()
+    for node in tree.find_all(nodes.Assign):
+        joined = any(True for _ in node.node.find_all((nodes.Concat, nodes.Add))) or isinstance(
+            node.node, nodes.Concat | nodes.Add
+        )
+        used = {name.name for name in node.find_all(nodes.Name)} & grown
+        if joined and used:
+            raise jinja2.TemplateSyntaxError(f"{min(used)} is put together already", node.lineno)
+        if joined or used:
+            grown |= {name.name for name in node.target.find_all(nodes.Name)} | {getattr(node.target, "name", "")}
 
 
 def names_in(template: Template) -> Names:

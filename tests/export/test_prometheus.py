@@ -76,7 +76,7 @@ def test_what_is_not_carried_over_is_said_above_the_rule_and_to_the_caller(make_
         grace=60.0,
         summary="{{ labels.source | truncate(3) }}\nand more",
         description="{% for x in [1] %}{% endfor %}",
-        labels={"severity": "{{ labels.a | center }}", "team": "{{ labels.a[1:] }}"},
+        labels={"severity": "{{ labels.a | sort }}", "team": "{{ labels.a[1:] }}"},
     )
     exported = export(make_ruleset(rule))
     promtool.check(exported.text)
@@ -87,7 +87,7 @@ def test_what_is_not_carried_over_is_said_above_the_rule_and_to_the_caller(make_
     told = [note.text for note in exported.notes if note.rule == "A"]
     assert told == [
         "grace is left out: its alerts name no job",
-        "label severity: the filter center has no counterpart in Prometheus's templates",
+        "label severity: the filter sort has no counterpart in Prometheus's templates",
         "label severity: warning stands in its place",
         "label team: only labels and facts of the job can be looked up",
         "label team: it is left out",
