@@ -173,7 +173,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 def _replaced(text: object, old: str, new: str) -> str:
     found = str(text)
-    if len(found) + found.count(old) * len(new) > MAX_OUTPUT:
+    if len(found) + found.count(old) * (len(new) - len(old)) > MAX_OUTPUT:
         raise ValueError(f"replace makes more than {MAX_OUTPUT} characters")
     return found.replace(old, new)
 

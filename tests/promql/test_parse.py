@@ -22,7 +22,9 @@ from watchdog.promql.nodes import Edge, Selector, Subquery
         ('label_replace(a, "x-y", "$1", "z", "w")', '"x-y"', '"x-y" is not a label name'),
         ("(" * 999 + "a" + ")" * 999, ")", "more than 1000 words and signs"),
         ("+".join("a" * 501), "a", "more than 1000 words and signs"),
-        ("(" * 498 + "a" + ")" * 498, "(", "nested too deeply"),
+        ("(" * 498 + "a" + ")" * 498, "(", "nested more than 100 deep"),
+        ("abs(" * 100 + "a" + ")" * 100, "abs", "nested more than 100 deep"),
+        ("+".join("a" * 101), "a", "nested more than 100 deep"),
         ('label_replace(a, "x", "$1", "z", "(")', '"("', "the regular expression is not valid"),
         ('label_join(a, "x", ",", "y", "0z")', '"0z"', '"0z" is not a label name'),
         ('count_values("a b", m)', '"a b"', '"a b" is not a label name'),
@@ -141,3 +143,8 @@ def test_a_subquery_knows_its_place_and_what_it_reads() -> None:
 
 def test_fixed_times_are_found() -> None:
     assert [text.metric for text in parse("a @ 5 + b - c @ end()").fixed if isinstance(text, Selector)] == ["a"]
+
+
+@pytest.mark.parametrize("text", ["abs(" * 99 + "a" + ")" * 99, "+".join("a" * 100), "(" * 60 + "a" + ")" * 60])
+def test_what_is_just_not_too_deep_is_fine(text: str) -> None:
+    assert parse(text).metrics == {"a"}

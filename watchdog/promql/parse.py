@@ -18,6 +18,8 @@ from watchdog.promql.tokens import tokens_of, unclosed
 
 MOST_TOKENS = 1000
 """Words and signs of an expression; far more of them overflow the stack of the parser."""
+MOST_DEPTH = 100
+"""Levels of an expression; each takes some of the stack of an evaluation."""
 LOOKBACK = 300.0
 """Seconds; how old a sample an instant selector takes, as in Prometheus."""
 
@@ -74,11 +76,23 @@ def parse(text: str) -> Query:
         reason = f"the expression has more than {MOST_TOKENS} words and signs"
         raise PromQLError(text, last.start, last.end, reason, "split it into several rules")
     try:
-        return Query(text, convert(text, grammar.parse(text)))
+        query = Query(text, convert(text, grammar.parse(text)))
     except ValueError as error:
         raise _syntax_error(text, str(error)) from None
     except RecursionError:
-        raise PromQLError(text, 0, len(text), "the expression is nested too deeply") from None
+        raise _too_deep(text) from None
+    if not _at_most_deep(query.root, MOST_DEPTH):
+        raise _too_deep(text)
+    return query
+
+
+def _too_deep(text: str) -> PromQLError:
+    reason = f"the expression is nested more than {MOST_DEPTH} deep"
+    return PromQLError(text, 0, len(text), reason, "split it into several rules")
+
+
+def _at_most_deep(node: Node, depth: int) -> bool:
+    return depth > 0 and all(_at_most_deep(child, depth - 1) for child in children(node))
 
 
 def walk(node: Node) -> Iterator[Node]:
