@@ -4,8 +4,8 @@ import pytest
 
 from watchdog.errors import PromQLError
 from watchdog.promql import parse, point
-from watchdog.promql.convert import regex_problem
 from watchdog.promql.nodes import Edge, Selector, Subquery
+from watchdog.promql.regex import compiled, regex_problem
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,24 @@ def test_fixed_times_are_found() -> None:
 @pytest.mark.parametrize("text", ["abs(" * 99 + "a" + ")" * 99, "+".join("a" * 100), "(" * 60 + "a" + ")" * 60])
 def test_what_is_just_not_too_deep_is_fine(text: str) -> None:
     assert parse(text).metrics == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("[[:alpha:]]+", "abc", True),
+        ("[[:alpha:]]+", "a]", False),
+        ("[^[:digit:]x]", "7", False),
+        ("a.b", "a\nb", True),
+        (r"\d+", "٣", False),
+        (r"\w+", "é", False),
+    ],
+)
+def test_patterns_match_as_in_re2(pattern: str, text: str, fits: bool) -> None:
+    assert regex_problem(pattern) == ""
+    assert bool(compiled(pattern).fullmatch(text)) is fits
+
+
+@pytest.mark.parametrize("pattern", [r"\pL+", r"a\z", r"\Qa.b\E", "[[:^alpha:]]", "[[:alfa:]]", "[a--b]", "[[a]"])
+def test_what_python_would_read_otherwise_is_refused(pattern: str) -> None:
+    assert regex_problem(pattern) != ""

@@ -12,6 +12,7 @@ from watchdog.errors import EvaluationError
 from watchdog.history.block import Block
 from watchdog.history.read import Columns
 from watchdog.labels import METRIC_NAME, Codes, Index, StringTable
+from watchdog.promql.regex import compiled
 from watchdog.promql.storage import Matcher, MatchOp
 
 Mask = npt.NDArray[np.bool_]
@@ -83,7 +84,7 @@ def accepts(matcher: Matcher, text: str) -> bool:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern, re.DOTALL)  # as Prometheus: (?s) and anchored
+        return compiled(pattern)
     except re.error as error:
         raise EvaluationError(f'"{pattern}" is not a regular expression: {error}') from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +24,7 @@ from watchdog.promql.nodes import (
     Subquery,
     Text,
 )
+from watchdog.promql.regex import regex_problem
 from watchdog.promql.storage import Matcher, MatchOp
 from watchdog.promql.tokens import Cursor, Token
 
@@ -34,10 +34,6 @@ _OPERATORS = (*COMPARISONS, "==", "!=", "+", "-", "*", "/", "%", "^", "atan2", *
 _MATCH_OPS = {"Equal": MatchOp.EQUAL, "NotEqual": MatchOp.NOT_EQUAL, "Re": MatchOp.REGEX, "NotRe": MatchOp.NOT_REGEX}
 _HISTOGRAMS = "histograms are not supported: the metrics here are gauges and counters"
 _EXPERIMENTAL = "it is not stable in Prometheus, so it is not supported"
-_ATOMS = re.compile(r"\\[^1-9]|\[\^?\]?(?:\\.|[^\]\\])*\]")
-"""Escapes and character classes, in which signs mean nothing."""
-_NOT_RE2 = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[1-9]|[*+?}]\+")
-"""What Python's regular expressions have and RE2 has not: look-around, back-references, possessive repeats."""
 
 
 def convert(text: str, tree: Any) -> Node:
@@ -242,17 +238,6 @@ def _matching(modifier: Any) -> Matching:
         many={"ManyToOne": "left", "OneToMany": "right"}.get(card, ""),
         include=tuple(modifier.group_labels or ()),
     )
-
-
-def regex_problem(pattern: str) -> str:
-    """Return what is wrong with a matcher's regular expression (RE2's syntax); empty if nothing is."""
-    if _NOT_RE2.search(_ATOMS.sub("x", pattern)):
-        return "uses look-around, a back-reference or a possessive repeat, which Prometheus does not have"
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return f"is not valid: {error.msg}"
-    return ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from watchdog.labels import Codes, LabelColumns, group_codes
+from watchdog.promql.regex import compiled
 from watchdog.promql.values import Vector, refuse_repeats
 
 LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -19,12 +20,11 @@ def replace_label(vector: Vector, target: str, replacement: str, source: str, pa
 
     An empty result takes the label away. Raises EvaluationError when two series then have the same labels.
     """
-    compiled = re.compile(pattern, re.DOTALL)
     table, codes = vector.labels.table, vector.labels.column(source)
     old = vector.labels.column(target)
     new = old.copy()
     for code in np.unique(codes).tolist():
-        match = compiled.fullmatch(table.text(code))
+        match = compiled(pattern).fullmatch(table.text(code))
         if match is not None:
             new[codes == code] = table.code(_expanded(replacement, match))
     return _with(vector, target, new)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
-from watchdog.promql.convert import regex_problem
+from watchdog.promql.regex import compiled, regex_problem
 from watchdog.promql.storage import Matcher, MatchOp
 
 _MATCHER = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*', re.ASCII | re.DOTALL)
@@ -57,9 +56,4 @@ def _holds(matcher: Matcher, value: str) -> bool:
         return value == matcher.value
     if matcher.op is MatchOp.NOT_EQUAL:
         return value != matcher.value
-    return (_compiled(matcher.value).fullmatch(value) is not None) == (matcher.op is MatchOp.REGEX)
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
+    return (compiled(matcher.value).fullmatch(value) is not None) == (matcher.op is MatchOp.REGEX)
