@@ -32,6 +32,23 @@ class Changes:
         rows = (self.jobs, self.alerts, self.forgotten_alerts, self.incidents, self.outbox, self.meta, self.silences)
         return not any(rows)
 
+    def then(self, later: Changes) -> Changes:
+        """Return both as one: of what changed twice, the later form."""
+        gone = set(later.forgotten_alerts)
+        again = {alert.fingerprint for alert in later.alerts}
+        alerts = {alert.fingerprint: alert for alert in (*self.alerts, *later.alerts) if alert.fingerprint not in gone}
+        forgotten = dict.fromkeys((*self.forgotten_alerts, *later.forgotten_alerts))
+        return Changes(
+            at=later.at,
+            jobs=tuple({record.job.key: record for record in (*self.jobs, *later.jobs)}.values()),
+            alerts=tuple(alerts.values()),
+            forgotten_alerts=tuple(key for key in forgotten if key in gone or key not in again),
+            incidents=tuple({incident.id: incident for incident in (*self.incidents, *later.incidents)}.values()),
+            outbox=(*self.outbox, *later.outbox),
+            meta={**self.meta, **later.meta},
+            silences=tuple({silence.id: silence for silence in (*self.silences, *later.silences)}.values()),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

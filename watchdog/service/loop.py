@@ -58,7 +58,8 @@ class Loop:
     on_tick: Callable[[TickResult], None] | None = None
     desk: Desk[Engine] = field(init=False)
     """Where other threads ask; it answers between ticks."""
-    _unsaved: list[Changes] = field(default_factory=list)
+    _unsaved: Changes = field(default_factory=lambda: Changes(0.0))
+    """What the store has not taken yet."""
 
     def __post_init__(self) -> None:
         self.desk = Desk(self.guard)
@@ -106,27 +107,26 @@ class Loop:
 
     def save(self, changes: Changes) -> None:
         """Write what was changed between two ticks; what cannot be written now is tried again at the next."""
-        self._unsaved.append(changes)
+        self._unsaved = self._unsaved.then(changes)
         self._commit()
 
     def _commit(self) -> None:
-        """Write what is not written yet, oldest first; what cannot be written now is kept for the next tick.
+        """Write what is not written yet; what cannot be written now is kept, as one, for the next tick.
 
         Nothing is told that is not committed: the senders read from the store.
         """
-        while self._unsaved:
-            changes = self._unsaved[0]
-            if not changes.empty:
-                try:
-                    self.store.commit(changes)
-                except StoreError as error:
-                    self.health.last_commit_failed = str(error)
-                    log.error(  # noqa: TRY400  # expected, and its text says everything: no traceback
-                        "the store cannot be written; trying again at the next tick", extra={"error": str(error)}
-                    )
-                    return
-                self.wake(sorted({row.receiver for row in changes.outbox}))
-            self._unsaved.pop(0)
+        changes = self._unsaved
+        if not changes.empty:
+            try:
+                self.store.commit(changes)
+            except StoreError as error:
+                self.health.last_commit_failed = str(error)
+                log.error(  # noqa: TRY400  # expected, and its text says everything: no traceback
+                    "the store cannot be written; trying again at the next tick", extra={"error": str(error)}
+                )
+                return
+            self.wake(sorted({row.receiver for row in changes.outbox}))
+        self._unsaved = Changes(changes.at)
         self.health.last_commit_failed = ""
 
     def _take_stock(self) -> None:
