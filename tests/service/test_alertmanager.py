@@ -389,3 +389,15 @@ def test_the_real_prometheus_scrapes_without_a_warning(rig: Rig, tmp_path: Path)
     finally:
         process.terminate()
         process.wait(10)
+
+
+def test_the_page_names_every_metric_and_address(rig: Rig) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")
+    types = [
+        line.split()[2] for line in rig.client.get("/metrics").text.splitlines() if line.startswith("# TYPE watchdog_")
+    ]
+    names = [name for name in types if not name.endswith("_created")]
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}`" not in page] == []
+    for path in ("alerts", "alerts/groups", "silences", "silence/{id}", "status", "receivers"):
+        assert f"`/api/v2/{path}`" in page

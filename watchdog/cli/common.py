@@ -11,8 +11,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from watchdog.bootstrap import Environment, load_rules, rules_path
+from watchdog.client import Client
 from watchdog.rules.model import Ruleset
 from watchdog.service import log
+from watchdog.service.http import parse_listen
 from watchdog.settings import EnvSecrets, Settings
 
 if TYPE_CHECKING:
@@ -72,3 +74,16 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def when(seconds: float | None) -> str:
     """Return a time as people and programs read it, in UTC; a dash for none."""
     return "-" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(seconds))
+
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what a service listens on is not where it is asked
+
+
+def client(url: str | None) -> Client:
+    """Return a client of the service at ``url``, or of the one that WATCHDOG_LISTEN names; it shows the token."""
+    settings = Settings()
+    if url is None:
+        host, port = parse_listen(settings.listen)
+        host = _ANYWHERE.get(host, host)
+        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return Client(url, settings.api_token)

@@ -7,7 +7,6 @@ import argparse
 from watchdog.bootstrap import build_sources, stored
 from watchdog.cli import common
 from watchdog.cli.once import tick
-from watchdog.client import Client
 from watchdog.engine.explain import as_json, as_text, explain, rules_named, subjects
 from watchdog.errors import QueryError, UsageError
 
@@ -37,7 +36,7 @@ def _asked(arguments: argparse.Namespace) -> object:
     given = {"alert": arguments.alert, "job": arguments.job, "format": arguments.format}
     form = {name: value for name, value in given.items() if value is not None}
     try:
-        with Client(arguments.url) as client:
+        with common.client(arguments.url) as client:
             return client.ask("explain", form, api="watchdog")
     except QueryError as error:
         if error.kind == "bad_data":

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from watchdog.cli import common
-from watchdog.client import Client
 from watchdog.errors import EvaluationError, PromQLError, QueryError, UsageError, WatchdogError
 from watchdog.files import read_history
 from watchdog.history import History
 from watchdog.promql import Answer, Query, instant, over_range, parse, point
 from watchdog.promql.numbers import format_float
 from watchdog.promql.prometheus_json import answer_of, data_of, parse_step, parse_time
-from watchdog.service.http import parse_listen
-from watchdog.settings import Settings
 
 Times = float | tuple[float, float, float] | None
 """One time, or start, end and step; None: the newest there is."""
-ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what a service listens on is not where it is asked
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -66,7 +62,7 @@ def _data(arguments: argparse.Namespace) -> Any:
     times, query = _times(arguments), parse(arguments.expr)
     if arguments.history:
         return data_of(_over_files(query, read_history(arguments.history), times))
-    with Client(arguments.url or _own_url(common.environment().settings)) as client:
+    with common.client(arguments.url) as client:
         endpoint = "query_range" if isinstance(times, tuple) else "query"
         return client.ask(endpoint, {"query": arguments.expr, **_form(times)})
 
@@ -101,12 +97,6 @@ def _form(times: Times) -> Mapping[str, str]:
     names = ("start", "end", "step") if isinstance(times, tuple) else ("time",)
     numbers: Sequence[float] = times if isinstance(times, tuple) else (times,)
     return {name: format_float(number) for name, number in zip(names, numbers, strict=True)}
-
-
-def _own_url(settings: Settings) -> str:
-    host, port = parse_listen(settings.listen)
-    host = ANYWHERE.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _kind(error: WatchdogError) -> str:

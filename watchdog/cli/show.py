@@ -1,4 +1,4 @@
-"""``watchdog alerts`` and ``watchdog jobs``: what the store holds, while the service runs or after it."""
+"""``watchdog alerts``, ``incidents`` and ``jobs``: what the store holds, while the service runs or after it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import time
 
 from watchdog.bootstrap import existing_store
 from watchdog.cli import common
-from watchdog.model import Alert, AlertState, JobRecord
+from watchdog.model import Alert, AlertState, Incident, JobRecord
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both commands."""
+    """Add the commands."""
     alerts = commands.add_parser("alerts", help="pending and firing alerts in the store")
     alerts.add_argument("--all", action="store_true", help="closed ones too, as long as the store keeps them")
     common.add_format(alerts)
     alerts.set_defaults(handle=handle_alerts)
+    incidents = commands.add_parser("incidents", help="open incidents, and what was told of them")
+    incidents.add_argument("--all", action="store_true", help="closed ones too, as long as the store keeps them")
+    common.add_format(incidents)
+    incidents.set_defaults(handle=handle_incidents)
     jobs = commands.add_parser("jobs", help="the jobs that are watched")
     jobs.add_argument("--all", action="store_true", help="ended ones too, as long as the store keeps them")
     common.add_format(jobs)
@@ -35,6 +39,21 @@ def handle_alerts(arguments: argparse.Namespace) -> int:
         now = time.time()
         header = ("STATE", "ALERT", "SEVERITY", "SINCE", "FOR", "SUMMARY")
         print(common.table(header, [_alert_row(alert, now) for alert in found]))
+    return 0
+
+
+def handle_incidents(arguments: argparse.Namespace) -> int:
+    """Print incidents, open ones first, the newest first."""
+    with existing_store(common.environment().settings) as store:
+        found = [incident for incident in store.incidents() if arguments.all or incident.closed_at is None]
+    found.sort(key=lambda incident: (incident.closed_at is not None, -incident.opened_at))
+    if arguments.format == "json":
+        common.print_json([common.plain(incident) for incident in found])
+    elif not found:
+        print("no incident is open")
+    else:
+        header = ("ID", "STATE", "OPENED", "CLOSED", "ABOUT", "ALERTS", "TOLD")
+        print(common.table(header, [_incident_row(incident) for incident in found]))
     return 0
 
 
@@ -63,6 +82,21 @@ def _alert_row(alert: Alert, now: float) -> tuple[str, ...]:
         common.when(alert.active_at),
         f"{lasted / 60:.0f}m",
         alert.summary,
+    )
+
+
+def _incident_row(incident: Incident) -> tuple[str, ...]:
+    state = "closed" if incident.closed_at is not None else "flapping" if incident.flapping else "open"
+    names = dict.fromkeys(member.rule for member in incident.members)
+    told = [f"{one.receiver} {one.sequence}x" for one in incident.conversations]
+    return (
+        incident.id,
+        state,
+        common.when(incident.opened_at),
+        common.when(incident.closed_at),
+        ", ".join(f"{name}={value}" for name, value in incident.group_labels if value) or "-",
+        f"{len(incident.members)}: {', '.join(names)}",
+        ", ".join(told) or "-",
     )
 
 

@@ -1,8 +1,8 @@
-"""Asks a running watchdog, or anything else that speaks Prometheus's HTTP API."""
+"""Asks a running watchdog, or anything else that speaks the HTTP APIs of Prometheus or Alertmanager."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import httpx
@@ -18,12 +18,13 @@ SECONDS = 60.0
 class Client:
     """One service, by its address. Use as a context manager."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         if httpx.URL(url).scheme not in ("http", "https"):
             raise UsageError(f'"{url}" is not the address of a service; write for example http://127.0.0.1:9469')
         self._base = url.rstrip("/")
         # No proxies from the environment: the service is this machine's, or one that was named on purpose.
-        self._http = httpx.Client(timeout=SECONDS, trust_env=False)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(timeout=SECONDS, trust_env=False, headers=headers)
 
     def __enter__(self) -> Self:
         return self
@@ -38,9 +39,7 @@ class Client:
             response = self._http.post(url, data=form)
             body = response.json()
         except httpx.HTTPError as error:
-            raise QueryError(
-                "unavailable", f"no answer from {self._place} ({error}); is the service running?"
-            ) from error
+            raise self._silent(error) from error
         except ValueError:
             raise self._foreign(response) from None
         match body:
@@ -49,6 +48,25 @@ class Client:
             case {"status": "error", "errorType": str(kind), "error": str(text)}:
                 raise QueryError(kind, text)
         raise self._foreign(response)
+
+    def call(
+        self, method: str, path: str, query: Mapping[str, Sequence[str]] | None = None, body: object = None
+    ) -> Any:
+        """Return what an address of Alertmanager's API answers; None for an empty answer. Raises QueryError."""
+        try:
+            response = self._http.request(method, f"{self._base}/api/v2/{path}", params=query, json=body)
+            found = response.json() if response.content else None
+        except httpx.HTTPError as error:
+            raise self._silent(error) from error
+        except ValueError:
+            raise self._foreign(response) from None
+        if response.status_code == 200:
+            return found
+        kind = "bad_data" if response.status_code in (400, 404) else "refused"
+        raise QueryError(kind if isinstance(found, str) else "internal", str(found))
+
+    def _silent(self, error: httpx.HTTPError) -> QueryError:
+        return QueryError("unavailable", f"no answer from {self._place} ({error}); is the service running?")
 
     @property
     def _place(self) -> str:
