@@ -317,3 +317,13 @@ def test_a_sample_of_this_very_moment_counts(storage: Callable[..., Any], text: 
     found = evaluate(parse(text), storage(rows), now).value
     assert isinstance(found, Vector)
     assert found.values.tolist() == ([] if ":" in text else [7.0])
+
+
+def test_many_series_are_computed_in_parts(run: Run, rows: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three samples of ten series, seven samples at a time: two series, and the rest of a part is left."""
+    series = {f"m{{a={n}}}": [float(n), None if n % 3 else 2.0 * n, 3.0 * n] for n in range(10)}
+    whole = [rows(run(f"{name}(m[5m])", series, 120.0)) for name in ("avg_over_time", "deriv", "stddev_over_time")]
+    monkeypatch.setattr("watchdog.promql.ranges.PART", 7)
+    parts = [rows(run(f"{name}(m[5m])", series, 120.0)) for name in ("avg_over_time", "deriv", "stddev_over_time")]
+    assert parts == whole
+    assert len(whole[0]) == 10

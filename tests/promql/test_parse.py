@@ -169,3 +169,50 @@ def test_patterns_match_as_in_re2(pattern: str, text: str, fits: bool) -> None:
 @pytest.mark.parametrize("pattern", [r"\pL+", r"a\z", r"\Qa.b\E", "[[:^alpha:]]", "[[:alfa:]]", "[a--b]", "[[a]"])
 def test_what_python_would_read_otherwise_is_refused(pattern: str) -> None:
     assert regex_problem(pattern) != ""
+
+
+@pytest.mark.parametrize(
+    ("expr", "seconds"),
+    [
+        ("max_over_time(gpu_utilization[15m]) < 0.05", 900),
+        ("(max_over_time(gpu_utilization[15m])) <= 0.05", 900),
+        ("0.05 > max_over_time(gpu_utilization[15m])", 900),
+        ("min_over_time(memory_utilization[5m]) > 0.95", 300),
+        ("0.95 <= min_over_time(memory_utilization[5m])", 300),
+        ("max by (job) (max_over_time(gpu_utilization[15m])) < 0.05", 900),
+        ("min by (job) (min_over_time(gpu_utilization[15m]) > 0.5)", 900),
+        ("max_over_time(gpu_utilization[10m]) < on (job) group_left () quantile by (job) (0.5, gpu_utilization)", 600),
+        ("max_over_time((gpu_power_watts / 700)[10m:1m]) < 0.1", 600),
+        ("max_over_time(gpu_utilization[15m]) < 0.05 and on (job) max by (job) (gpu_utilization) < 1", 900),
+        ("max_over_time(gpu_utilization[15m]) < 0.05 unless cpu_utilization > 0.5", 900),
+        ("gpu_utilization < 0.05 and max_over_time(gpu_utilization[15m]) < 0.05", 0),
+        ("max_over_time(gpu_utilization[15m]) < 0.05 or gpu_utilization < 0.01", 0),
+        ("max_over_time(gpu_utilization[15m]) > 0.95", 0),
+        ("min_over_time(gpu_utilization[15m]) < 0.05", 0),
+        ("max_over_time(gpu_utilization[15m]) == 0", 0),
+        ("max_over_time(gpu_utilization[15m]) < bool 0.05", 0),
+        ("max_over_time(gpu_utilization[15m] offset 15m) < 0.05", 0),
+        ("max_over_time(gpu_utilization[15m] @ 1700000000) < 0.05", 0),
+        ("avg by (job) (max_over_time(gpu_utilization[15m])) < 0.05", 0),
+        ("sum(max_over_time(gpu_utilization[15m]) < 0.05)", 0),
+        ("avg_over_time(gpu_utilization[15m]) < 0.05", 0),
+        ("2 * max_over_time(gpu_utilization[15m]) < 0.05", 0),
+        ("source_up == 0", 0),
+        ("max_over_time(gpu_utilization[15m])", 0),
+    ],
+)
+def test_what_a_comparison_proves_of_the_past(expr: str, seconds: float) -> None:
+    assert parse(expr).proves == seconds
+
+
+@pytest.mark.parametrize(
+    ("expr", "predicts"),
+    [
+        ("predict_linear(cache_utilization[2h], 43200) > 1 and cache_utilization > 0.7", True),
+        ("1 < max by (job) (predict_linear(cache_utilization[2h], 43200))", True),
+        ("cache_utilization > 0.7 and predict_linear(cache_utilization[2h], 43200) > 1", False),
+        ("cache_utilization > 0.7", False),
+    ],
+)
+def test_a_forecast_is_told_from_a_reading(expr: str, predicts: bool) -> None:
+    assert parse(expr).predicts is predicts

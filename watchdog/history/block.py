@@ -25,6 +25,11 @@ class Owner:
     key: tuple[str, ...]
     base: Labels
     series: dict[SeriesKey, Series] = field(default_factory=dict)
+    place: Place = ("", "")
+    """Where its series lie; theirs are the same object."""
+
+    def __post_init__(self) -> None:
+        self.place = _place(dict(self.base))
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +41,10 @@ class Series:
     place: Place
     block: Block
     column: int
+
+
+def _place(labels: Mapping[str, str]) -> Place:
+    return labels.get("source", ""), labels.get("job", "")
 
 
 class Block:
@@ -70,7 +79,7 @@ class Block:
     def add(self, owner: Owner, key: SeriesKey) -> Series:
         """Make a series without samples."""
         labels = {**dict(owner.base), **dict(key[1]), METRIC_NAME: self.metric}
-        place = (labels.get("source", ""), labels.get("job", ""))
+        place = owner.place if owner.place == _place(labels) else _place(labels)
         series = Series(owner, key, place, self, self.matrix.add_column())
         self.members.append(series)
         self._places.setdefault(place, set()).add(series)

@@ -43,6 +43,7 @@ class History:
         self._matching = Matching(self._table)
         self._blocks: dict[str, dict[float, Block]] = {}
         self._owners = Owners()
+        self._keys: dict[SeriesKey, SeriesKey] = {}
         self._strings = 0
         """Strings in use at the last clean-up."""
 
@@ -179,6 +180,7 @@ class History:
 
     def _place(self, owner: Owner, key: SeriesKey, step: float) -> Series:
         """Make a series. One that was there with another step takes its samples along."""
+        key = self._keys.setdefault(key, key)  # GPU 3 of node-0 is the same object in every job
         before = owner.series.get(key)
         steps = self._blocks.setdefault(key[0], {})
         block = steps.get(step) or steps.setdefault(step, Block(key[0], step, self._table))
@@ -221,6 +223,7 @@ class History:
         for block in self._all():
             block.recode(table, numbers)
         self._table, self._matching, self._strings = table, Matching(table), len(table)
+        self._keys = {series.key: series.key for block in self._all() for series in block.members}
 
 
 def _time(newest: float) -> float | None:

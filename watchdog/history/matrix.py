@@ -87,7 +87,7 @@ class Matrix:
         """Make room for one more series, all holes; return its column."""
         rows, width = self.capacity
         if self.count == width:
-            self._resize(rows, width + max(16, width // 2))
+            self._resize(rows, width + max(16, width // 8))
         column, self.count = self.count, self.count + 1
         self.times[:, column] = self.values[:, column] = np.nan
         self._newest[column], self._newest_values[column] = NEVER, np.nan
@@ -143,7 +143,7 @@ class Matrix:
         """Make room for more rows at the end. A fixed share of slack keeps steady use at a fixed size."""
         if self._end + rows > self.capacity[0]:
             needed = self._end - self._start + rows
-            self._resize(needed + max(8, needed // 4), self.capacity[1])
+            self._resize(needed + max(8, needed // 8), self.capacity[1])
 
     def _resize(self, rows: int, width: int) -> None:
         live, count = self._end - self._start, self.count

@@ -18,7 +18,7 @@ from watchdog.promql.labelling import LABEL_FUNCTIONS
 from watchdog.promql.nodes import Aggregate, Binary, Call, Edge, Negate, Node, Number, Selector, Subquery, Text
 from watchdog.promql.options import Budget, Observe, Options, RangeView, Result
 from watchdog.promql.parse import Query
-from watchdog.promql.ranges import RangeCall, RangeFunction
+from watchdog.promql.ranges import RangeCall, RangeFunction, in_parts
 from watchdog.promql.stack import stack
 from watchdog.promql.storage import Floats, Storage, Window
 from watchdog.promql.values import Scalar, Value, Vector, empty
@@ -186,7 +186,7 @@ class _Run:
             if not usable.any():
                 continue
             call = RangeCall(window, np.maximum(counts, 1.0), self.at, *bounds, arguments, self.options.version)
-            vector = Vector(labels, function.compute(call))
+            vector = Vector(labels, in_parts(function.compute, call))
             parts.append(vector if usable.all() else vector.where(usable))
         joined = self._joined(parts)
         return joined if function.keeps_name else joined.without_name()

@@ -13,7 +13,7 @@ import promql_parser as grammar
 from watchdog.errors import PromQLError
 from watchdog.promql.convert import COMPARISONS, SET_OPERATORS, convert, nearest
 from watchdog.promql.functions import FUNCTIONS, SCALARS
-from watchdog.promql.nodes import Binary, Call, Negate, Node, Number, Selector, Subquery, Text, children
+from watchdog.promql.nodes import Aggregate, Binary, Call, Negate, Node, Number, Selector, Subquery, Text, children
 from watchdog.promql.tokens import tokens_of, unclosed
 
 MOST_TOKENS = 1000
@@ -22,6 +22,8 @@ MOST_DEPTH = 100
 """Levels of an expression; each takes some of the stack of an evaluation."""
 LOOKBACK = 300.0
 """Seconds; how old a sample an instant selector takes, as in Prometheus."""
+
+_PROVING = frozenset({"<", "<=", ">", ">="})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,19 @@ class Query:
     def direction(self) -> str | None:
         """``below`` or ``above``: where its top comparison says the bad values are; None if it has none."""
         return _direction(self.root)
+
+    @property
+    def proves(self) -> float:
+        """For how many seconds the condition has held already when the expression begins to hold.
+
+        ``max_over_time(x[15m]) < 5`` says it of every sample of 15 minutes: 900. What says nothing of the past: 0.
+        """
+        return _proves(self.root)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether its value is a forecast (``predict_linear``)."""
+        return _predicts(self.root)
 
 
 @lru_cache(maxsize=1024)
@@ -143,6 +158,40 @@ def _direction(node: Node) -> str | None:
             flipped = isinstance(node.left, Number)
             return {"below": "above", "above": "below"}[word] if flipped else word
     return None
+
+
+def _proves(node: Node) -> float:
+    if isinstance(node, Aggregate):
+        return _proves(node.expr) if node.op in ("max", "min") else 0.0
+    if not isinstance(node, Binary):
+        return 0.0
+    if node.op in ("and", "unless"):
+        return _proves(node.left)
+    if node.op not in _PROVING or node.bool_:
+        return 0.0
+    small, large = (node.left, node.right) if node.op in ("<", "<=") else (node.right, node.left)
+    return max(_window_of(small, "max_over_time"), _window_of(large, "min_over_time"))
+
+
+def _window_of(node: Node, function: str) -> float:
+    """Return the window that ends now of this function, or of the largest or smallest of several such."""
+    if isinstance(node, Aggregate) and node.op in ("max", "min"):
+        return _window_of(node.expr, function)
+    if not isinstance(node, Call) or node.name != function:
+        return 0.0
+    (span,) = node.arguments
+    if not isinstance(span, Selector | Subquery) or span.offset or span.at is not None:
+        return 0.0
+    return span.range or 0.0
+
+
+def _predicts(node: Node) -> bool:
+    if isinstance(node, Aggregate):
+        return _predicts(node.expr)
+    if isinstance(node, Binary):
+        compared = node.op in COMPARISONS and isinstance(node.left, Number)
+        return _predicts(node.right if compared else node.left)
+    return isinstance(node, Call) and node.name == "predict_linear"
 
 
 def _required(node: Node) -> frozenset[str]:

@@ -7,7 +7,7 @@ only asked for series that have the samples it needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,11 @@ class RangeCall:
     version: int = 3
     """Which Prometheus to follow where 2 and 3 differ."""
 
+    def part(self, columns: slice) -> RangeCall:
+        """Return the same call for some of the series."""
+        window = Window(self.window.times[:, columns], self.window.values[:, columns], self.window.complete)
+        return replace(self, window=window, counts=self.counts[columns])
+
     @property
     def present(self) -> np.ndarray:
         """Where there is a sample."""
@@ -52,6 +57,20 @@ class RangeCall:
         first = np.argmax(self.present, axis=0)
         last = times.shape[0] - 1 - np.argmax(self.present[::-1], axis=0)
         return times[first, columns], values[first, columns], times[last, columns], values[last, columns]
+
+
+PART = 1 << 18
+"""Samples of a large window that are computed at a time: what is in between stays small, and in the cache."""
+
+
+def in_parts(compute: Callable[[RangeCall], Floats], call: RangeCall) -> Floats:
+    """Compute some series after the other when there are many; each is on its own."""
+    rows, series = call.window.times.shape
+    width = max(1, PART // max(1, rows))
+    if series <= width:
+        return compute(call)
+    parts = [slice(start, start + width) for start in range(0, series, width)]
+    return np.concatenate([compute(call.part(part)) for part in parts])
 
 
 @dataclass(frozen=True, slots=True)
