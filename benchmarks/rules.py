@@ -324,7 +324,7 @@ def run_victoria(series: int, end: float) -> Result:
             httpx.post(f"{url}/api/v1/import/prometheus", content="".join(batch), timeout=60, trust_env=False)
             time.sleep(2)  # what was imported becomes visible
             rules = rule_file(folder, "5s")
-            command = ("vmalert", f"-rule={rules}", f"-datasource.url={url}", "-notifier.blackhole")
+            command = ("vmalert", f"-rule={rules}", f"-datasource.url={url}", "-notifier.url=http://127.0.0.1:9")
             with running(*command, f"-httpListenAddr=127.0.0.1:{alerts}") as process:
                 total, count = "vmalert_iteration_duration_seconds_sum{", "vmalert_iteration_duration_seconds_count{"
                 wait_for(lambda: metric_of(own, count) >= 1, 240, "vmalert's first evaluation")
