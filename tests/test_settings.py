@@ -148,3 +148,10 @@ def test_what_is_too_short_to_be_a_secret_is_not_struck_out(secret: str, shown: 
     secrets = EnvSecrets({"KEY": secret}, Path("/nonexistent"))
     assert secrets.find("KEY") == secret
     assert secrets.redact(f"text {secret}" if len(secret) > 1 else "text") == shown
+
+
+def test_a_printed_form_holds_no_secret() -> None:
+    settings = Settings(store="postgresql://me:hunter2-and-more@db/watchdog", api_token="a-token-of-the-tests")
+    assert "hunter2-and-more" not in repr(settings)
+    assert "me:[redacted]@db/watchdog" in repr(settings)
+    assert "a-token-of-the-tests" not in repr(settings)

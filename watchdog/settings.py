@@ -50,8 +50,9 @@ class Settings(BaseSettings):
                 raise UsageError(f'WATCHDOG_{name.upper()}="{value}" is not known; write one of {", ".join(choices)}')
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
-        """Leave the token out of every printed form."""
-        return [pair for pair in super().__repr_args__() if pair[0] != "api_token"]
+        """Leave the token and the store's password out of every printed form."""
+        pairs = [pair for pair in super().__repr_args__() if pair[0] != "api_token"]
+        return [(name, _without_password(str(value)) if name == "store" else value) for name, value in pairs]
 
 
 class EnvSecrets:
@@ -86,7 +87,7 @@ class EnvSecrets:
         """Return ``text`` with passwords of URLs and every secret that was ever handed out struck out, also in JSON."""
         for secret in self._seen:
             text = text.replace(secret, REDACTED)
-        return _PASSWORD.sub(rf"\1{REDACTED}", text)
+        return _without_password(text)
 
     def _remember(self, value: str) -> None:
         if len(value) < SHORTEST_SECRET:
@@ -95,6 +96,10 @@ class EnvSecrets:
         if not forms <= set(self._seen):
             # A new tuple each time: other threads may be going through the old one.
             self._seen = tuple(sorted(forms | set(self._seen), key=len, reverse=True))
+
+
+def _without_password(text: str) -> str:
+    return _PASSWORD.sub(rf"\1{REDACTED}", text)
 
 
 def _read(path: Path, name: str) -> str:

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def listen(monkeypatch: pytest.MonkeyPatch) -> str:
 def stored(desk: Any) -> Any:
     """Return what the store holds."""
 
-    def go() -> tuple[Silence, ...]:
+    def go() -> Sequence[Silence]:
         with SqlStore(f"sqlite:///{desk.folder}/watchdog.db") as store:
             return store.silences()
 
