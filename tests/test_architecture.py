@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "watchdog"
 
-WORDS = {"errors", "labels", "model", "ports", "vocabulary"}
+WORDS = {"errors", "labels", "model", "ports", "vocabulary", "waiting"}
 """The words of the core, which everybody may import beside what the table below names."""
 
 MAY_IMPORT: dict[str, set[str]] = {

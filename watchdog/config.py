@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w|y)")
 _DURATION_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
@@ -27,19 +27,36 @@ def parse_duration(value: Any) -> float:
     if text in ("0", "0.0"):
         return 0.0
     if not isinstance(value, str):
-        raise ValueError(f'has no unit; write "{text}s", "{text}m" or "{text}h"')
+        raise ValueError(f'has no unit; write "{_plain(value)}s" if seconds are meant')
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f'"{text}" is not a duration; write numbers with ms, s, m, h, d, w or y, such as "20m"')
     return sum(float(number) * _DURATION_SECONDS[unit] for number, unit in parts)
 
 
+LONGEST = 30 * 86400.0
+"""Seconds: a longer duration in a rules file is a slip, and would keep or ask for more than anything holds."""
+
+
+def limited_duration(value: float) -> float:
+    """Return the seconds. Raises ValueError with a remedy where they are more than ``LONGEST``."""
+    if value > LONGEST:
+        raise ValueError('is longer than 30 days; write at most "30d"')
+    return value
+
+
+def _plain(value: float) -> str:
+    """Return a number without an empty fraction: ``60.0`` as 60."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 Duration = Annotated[
     float,
     BeforeValidator(parse_duration),
+    AfterValidator(limited_duration),
     Field(json_schema_extra={"type": "string", "examples": ["60s", "20m", "1h30m"]}),
 ]
-"""Seconds, written as ``"20m"``."""
+"""Seconds, written as ``"20m"``; at most 30 days."""
 
 
 class Section(BaseModel):

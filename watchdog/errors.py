@@ -142,6 +142,10 @@ class DeliveryError(WatchdogError):
         self.retry_after = retry_after
         self.ambiguous = ambiguous
         """True when the receiver may have taken the message all the same (a timeout after sending)."""
+        self.blind = False
+        """True when it is ambiguous and the next try has no way to find out: it may say the message again."""
+        self.unsure = False
+        """True when nobody knows what the answer means: transient for some tries, then permanent."""
 
 
 class QueryError(WatchdogError):

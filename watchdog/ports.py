@@ -126,6 +126,10 @@ class Delivery(Protocol):
         """Write ``receipt`` durably now."""
         ...
 
+    def recent(self) -> Receipt | None:
+        """Return the newest receipt of any incident of this receiver: what it learnt of its service."""
+        ...
+
 
 class Store(Protocol):
     """Durable state. Raises StoreError."""
@@ -158,6 +162,10 @@ class Outbox(Protocol):
         """Return the newest receipt for this incident and receiver."""
         ...
 
+    def recent_receipt(self, receiver: str) -> Receipt | None:
+        """Return the newest receipt of ``receiver``, whatever the incident."""
+        ...
+
     def keep_receipt(self, incident: str, receiver: str, receipt: Receipt) -> None:
         """Write a receipt now, before the delivery is complete."""
         ...
@@ -167,7 +175,10 @@ class Outbox(Protocol):
         ...
 
     def hold(self, receiver: str, until: float) -> None:
-        """Write down that ``receiver`` asked for silence: nothing of it is due before ``until``."""
+        """Write down that ``receiver`` asked for silence: nothing of it is due before ``until``.
+
+        One that lies further ahead than ``waiting.MAX_RETRY_AFTER`` counts as that.
+        """
         ...
 
     def delivered(self, ids: Sequence[str], receiver: str, incident: str, receipt: Receipt, now: float) -> None:

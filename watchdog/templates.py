@@ -6,6 +6,7 @@ A template sees ``labels``, ``value``, ``duration`` (seconds), ``job`` (facts of
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -222,7 +223,9 @@ def _check_filters(tree: nodes.Template) -> None:
     # Jinja2 itself leaves an unknown filter behind an ``if`` to the day when the branch is taken.
     for node in tree.find_all(nodes.Filter):
         if node.name not in _ENVIRONMENT.filters:
-            raise jinja2.TemplateSyntaxError(f"no filter named {node.name!r}", node.lineno)
+            close = difflib.get_close_matches(node.name, _ENVIRONMENT.filters, n=1)
+            meant = f"; did you mean {close[0]}?" if close else ""
+            raise jinja2.TemplateSyntaxError(f"no filter named {node.name!r}{meant}", node.lineno)
 
 
 def _check_growth(tree: nodes.Template) -> None:

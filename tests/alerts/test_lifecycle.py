@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from watchdog.alerts.lifecycle import Sighting, Verdict, advance, begin, close
@@ -102,9 +104,17 @@ def test_worst_follows_the_direction_of_the_rule(below: bool, worst: float) -> N
 
 def test_a_value_that_is_not_known_does_not_replace_one_that_is() -> None:
     alert = begin(new_alert(0.0, 0.5), rule(), 0.0)
+    alert = replace(alert, last_seen_at=0.0)
     after = advance(alert, Sighting(Verdict.HOLDS, None), rule(), 60.0, below=True)
     assert after is not None
-    assert (after.value, after.worst) == (0.5, 0.5)
+    assert (after.value, after.worst, after.last_seen_at) == (0.5, 0.5, 0.0)
+
+
+def test_an_alert_of_missing_data_is_seen_as_long_as_the_data_is_missing() -> None:
+    alert = replace(begin(new_alert(0.0, None), rule(), 0.0), no_data=True, last_seen_at=0.0)
+    after = advance(alert, Sighting(Verdict.HOLDS, None), rule(), 60.0, below=True)
+    assert after is not None
+    assert (after.last_seen_at, after.no_data) == (60.0, True)
 
 
 def test_the_first_value_is_the_worst_so_far() -> None:

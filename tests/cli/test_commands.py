@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from watchdog.model import Alert, AlertState, Changes, labels_of
 from watchdog.simulated import faults
 from watchdog.simulated.slack import Fault
 from watchdog.store import SqlStore
@@ -108,6 +109,8 @@ def test_once_tells_and_remembers(desk: Any) -> None:
     assert status == 0
     assert "firing" in out
     assert "GPU 5 of rm-train is idle" in out
+    assert out.split("\n")[0].split() == ["SEVERITY", "STATE", "ALERT", "SOURCE", "JOB", "SINCE", "FOR", "SUMMARY"]
+    assert out.split("\n")[1].split()[:5] == ["warning", "firing", "GPUIdle", "baseten", "rm-train"]
     (alert,) = json.loads(desk.type("alerts", "--format", "json")[1])
     assert (alert["rule"], alert["instance"]["gpu"], alert["state"]) == ("GPUIdle", "5", "firing")
     status, out, _ = desk.type("jobs")
@@ -201,3 +204,18 @@ def test_usage(desk: Any) -> None:
     assert status == 0
     for command in ("run", "once", "check", "demo", "explain", "alerts", "jobs", "send-test", "schema"):
         assert command in out
+
+
+def test_alerts_are_listed_by_severity_then_state_then_age(desk: Any) -> None:
+    def made(key: str, severity: str, state: AlertState, at: float) -> Alert:
+        labels = labels_of({"severity": severity, "source": "s", "job": key})
+        return Alert(key, key, labels, labels, state, active_at=at, fired_at=at, summary=key)
+
+    firing, pending = AlertState.FIRING, AlertState.PENDING
+    alerts = (made("c", "warning", pending, 1), made("b", "warning", firing, 9), made("a", "critical", pending, 9),
+              made("d", "warning", pending, 2), made("e", "info", firing, 0))  # fmt: skip
+    with SqlStore(f"sqlite:///{desk.folder}/watchdog.db") as store:
+        store.load()
+        store.commit(Changes(10.0, alerts=alerts))
+    rows = desk.type("alerts")[1].splitlines()[1:]
+    assert [row.split()[2] for row in rows] == ["a", "b", "c", "d", "e"]

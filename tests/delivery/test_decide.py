@@ -24,7 +24,10 @@ def steady() -> float:
         ("transient", None, Try(3, 0, plain=False), Decision(Action.RETRY, NOW + 8, NOW + 1)),
         ("transient", None, Try(0, 4, plain=True), Decision(Action.RETRY, NOW + 1, NOW + 16)),
         ("transient", 30.0, Try(9, 9, plain=False), Decision(Action.RETRY, NOW + 30, NOW + 30, hold=True)),
-        ("transient", 4000.0, Try(0, 0, plain=False), Decision(Action.RETRY, NOW + 4000, NOW + 4000, hold=True)),
+        ("transient", 3599.0, Try(0, 0, plain=False), Decision(Action.RETRY, NOW + 3599, NOW + 3599, hold=True)),
+        ("transient", 3600.0, Try(0, 0, plain=False), Decision(Action.RETRY, NOW + 3600, NOW + 3600, hold=True)),
+        ("transient", 8.64e7, Try(0, 0, plain=False), Decision(Action.RETRY, NOW + 3600, NOW + 3600, hold=True)),
+        ("permanent", 8.64e7, Try(0, 0, plain=False), Decision(Action.STOP, NOW, NOW + 3600, hold=True)),
         ("transient", 0.0, Try(0, 0, plain=False), Decision(Action.RETRY, NOW + 1, NOW + 1, hold=True)),
         ("content", None, Try(0, 0, plain=False), Decision(Action.PLAIN, NOW, NOW)),
         ("content", None, Try(5, 0, plain=True), Decision(Action.PARK, NOW, NOW)),
@@ -55,3 +58,37 @@ def test_jitter_leaves_out_at_most_half_and_never_goes_below_the_first_wait(fail
 def test_a_receiver_that_named_a_time_is_not_given_jitter(failure: Failure) -> None:
     decision = decide(failure("transient", 30.0), Try(0, 0, plain=False), NOW, POLICY, lambda: 1.0)
     assert decision.resume_at == NOW + 30
+
+
+@pytest.mark.parametrize(
+    ("attempts", "action"), [(0, Action.RETRY), (8, Action.RETRY), (9, Action.STOP), (99, Action.STOP)]
+)
+def test_what_nobody_understands_is_tried_ten_times_and_then_is_permanent(
+    failure: Failure, attempts: int, action: Action
+) -> None:
+    error = failure()
+    error.unsure = True
+    decision = decide(error, Try(attempts, 0, plain=False), NOW, POLICY, steady)
+    assert decision.action is action
+    assert decision.resume_at == NOW + (600 if action is Action.STOP else 1)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "wait"), [(0, 60.0), (1, 120.0), (5, 1920.0), (6, 3600.0), (7, 3600.0), (10_000, 3600.0)]
+)
+def test_a_copy_that_cannot_be_ruled_out_waits_a_minute_at_first_and_an_hour_at_most(
+    failure: Failure, attempts: int, wait: float
+) -> None:
+    """Its receiver is tried with other messages as usual."""
+    error = failure(ambiguous=True)
+    error.blind = True
+    decision = decide(error, Try(attempts, 1, plain=False), NOW, POLICY, steady)
+    assert decision == Decision(Action.RETRY, NOW + wait, NOW + 2)
+
+
+def test_a_copy_that_waits_obeys_retry_after_as_well(failure: Failure) -> None:
+    error = failure("transient", 90.0, ambiguous=True)
+    error.blind = True
+    assert decide(error, Try(0, 0, plain=False), NOW, POLICY, steady).not_before == NOW + 90
+    error.retry_after = 5.0
+    assert decide(error, Try(0, 0, plain=False), NOW, POLICY, steady).not_before == NOW + 60

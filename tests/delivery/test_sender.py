@@ -189,6 +189,33 @@ def test_retry_after_silences_the_whole_receiver_exactly_so_long(
     assert bench.receiver.batches[1:] == ([["a1"], ["b1"], ["c1"]] if sent else [])
 
 
+def test_a_wait_for_years_becomes_an_hour_that_is_logged(bench: Bench, failure: Failure) -> None:
+    bench.receiver.answers = [failure("transient", 86_400_000.0)]
+    bench.commit("a1")
+    bench.step()
+    assert [event.held_until for event in bench.events] == [3700.0]
+    bench.restart()
+    bench.now = 3699.9
+    bench.step()
+    assert len(bench.receiver.seen) == 1
+    bench.now = 3700.0
+    bench.step()
+    assert bench.kinds == ["retry", "sent"]
+
+
+def test_a_stored_wait_that_lies_too_far_ahead_becomes_an_hour_too(bench: Bench) -> None:
+    """Written by an earlier version, or while the clock was wrong."""
+    bench.store.hold("slack", 86_400_000.0)
+    bench.commit("a1")
+    bench.step()
+    bench.now = 3699.9
+    bench.step()
+    assert bench.receiver.seen == []
+    bench.now = 3700.0
+    bench.step()
+    assert bench.kinds == ["sent"]
+
+
 @pytest.mark.parametrize(("after", "sent"), [(29.9, False), (30.0, True)])
 def test_retry_after_is_obeyed_over_a_restart(bench: Bench, failure: Failure, after: float, sent: bool) -> None:
     bench.receiver.answers = [failure("transient", 30.0)]
@@ -345,9 +372,47 @@ def test_a_receiver_that_refuses_for_good_is_stopped_keeps_its_rows_and_is_looke
     assert waiting(bench) == ["a1", "b1", "a2"]
     assert bench.kinds == ["stopped", "retry", "retry"], "said once"
     bench.run_until(1900.0)
-    assert bench.kinds[3:] == ["recovered", "sent", "sent"]
+    assert bench.kinds[3:] == ["sent", "recovered", "sent"], "only once all that it refused is taken"
     assert bench.receiver.batches == [["a1"], ["b1"], ["a1", "a2"], ["b1"], ["a1", "a2"]], "each is tried in turn"
     assert not bench.sender.stopped
+
+
+def test_what_a_receiver_takes_beside_what_it_refuses_is_no_recovery(bench: Bench, failure: Failure) -> None:
+    """Else one message that is refused for good would make it stop and recover for ever."""
+    error = failure("permanent")
+
+    def deliver(delivery: Delivery) -> Receipt:
+        if delivery.current.id == "a":
+            raise error
+        return {}
+
+    bench.receiver.answers = [deliver] * 100
+    bench.commit("a1")
+    for number in range(1, 4):
+        bench.commit(f"b{number}")
+        bench.run_until(bench.now + 600)
+    assert [kind for kind in bench.kinds if kind in ("stopped", "recovered")] == ["stopped"]
+    assert bench.kinds.count("sent") >= 2
+    bench.receiver.answers = []
+    bench.run_until(bench.now + 601)
+    assert [kind for kind in bench.kinds if kind in ("stopped", "recovered")] == ["stopped", "recovered"]
+
+
+def test_what_a_receiver_refused_and_gave_up_later_ends_the_stop(bench: Bench, failure: Failure) -> None:
+    bench.receiver.answers = [failure("permanent"), failure("content"), failure("content")]
+    bench.commit("a1")
+    bench.run_until(701.0)
+    assert bench.kinds == ["stopped", "retry", "recovered", "parked"]
+
+
+def test_a_receiver_may_ask_what_it_learnt_with_any_incident(bench: Bench) -> None:
+    bench.commit("a1")
+    bench.step()
+    assert bench.receiver.seen[0].recent() == {"told": "a1"}
+    bench.now += 1
+    bench.commit("b1")
+    bench.step()
+    assert bench.receiver.seen[1].recent() == {"told": "b1"}
 
 
 def test_a_stopped_receiver_is_tried_at_once_after_a_reset_or_a_restart(bench: Bench, failure: Failure) -> None:
@@ -492,3 +557,35 @@ def test_draining_says_whether_all_was_delivered(
     pager.commit("c1")
     assert drain([bench.sender, pager.sender], bench.now) is delivered
     assert pager.receiver.batches == [["c1"]]
+
+
+@pytest.mark.parametrize("retry_after", [30.0, None])
+def test_a_clock_that_is_set_back_holds_a_receiver_no_longer_than_it_asked(
+    bench: Bench, failure: Failure, retry_after: float | None
+) -> None:
+    bench.now = 100_000.0
+    bench.receiver.answers = [failure("transient", retry_after)]
+    bench.commit("a1")
+    wait = 1.0 if retry_after is None else retry_after
+    assert bench.step() == 100_000.0 + wait
+    bench.now = 90_000.0
+    assert bench.step() == 90_000.0 + wait
+    bench.commit("b1")
+    bench.now = 90_000.0 + wait - 0.1
+    bench.step()
+    assert bench.receiver.batches == [["a1"]]
+    bench.now = 90_000.0 + wait
+    bench.step()
+    assert sorted(bench.receiver.batches[1:]) == [["a1"], ["b1"]]
+
+
+@pytest.mark.parametrize(("back", "sent"), [(3569.0, False), (3570.0, False), (3571.0, True)])
+def test_a_stored_row_waits_an_hour_at_most_when_the_clock_was_set_back(
+    bench: Bench, failure: Failure, back: float, sent: bool
+) -> None:
+    bench.now = 100_000.0
+    bench.commit("a1")
+    bench.store.postpone(["a1"], 100_030.0, error="x", plain=False, maybe_sent=False)
+    bench.now -= back
+    bench.step()
+    assert bool(bench.receiver.seen) is sent

@@ -44,11 +44,9 @@ BAD: dict[str, Fault] = {
 
 
 CASES = [(kind, name, path) for kind in CLOUDS for name in BAD for path in ("", "/metrics")]
-GONE = [("alaya", "404", "")]
-"""Nothing but the job's own id can be asked there: two polls of 404 mean that the job is gone."""
 
 
-@pytest.mark.parametrize(("kind", "name", "path"), [case for case in CASES if case not in GONE])
+@pytest.mark.parametrize(("kind", "name", "path"), CASES)
 def test_a_bad_answer_never_resolves(cloud: Callable[..., Any], kind: str, name: str, path: str) -> None:
     watched = cloud(kind, 0.0)
     (first,) = watched.run(1)
@@ -64,16 +62,6 @@ def test_a_bad_answer_never_resolves(cloud: Callable[..., Any], kind: str, name:
     after = watched.run(12)
     assert not {row.reason for row in after} & {Reason.ALL_RESOLVED, Reason.FIRST, Reason.REFIRED}
     assert all(alert.unknown_since is None for alert in watched.idle_alerts())
-
-
-@pytest.mark.parametrize(("kind", "name", "path"), GONE)
-def test_a_job_that_is_not_found_twice_is_gone_which_is_not_resolved(
-    cloud: Callable[..., Any], kind: str, name: str, path: str
-) -> None:
-    watched = cloud(kind, 0.0)
-    watched.run(1)
-    watched.faults.plan(BAD[name], path)
-    assert [row.view.alerts[0].end_reason for row in watched.run(3)] == ["gone"]
 
 
 @pytest.mark.parametrize(("kind", "name", "path"), CASES)

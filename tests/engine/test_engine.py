@@ -271,7 +271,9 @@ def test_hysteresis_clears_only_beyond_the_clear_threshold(make_world: Callable[
     world.run(12, g0=0.0)
     assert world.run(12, g0=0.10) == []
     assert "GPUIdle0" in world.firing()
-    assert reasons(world.run(2, g0=0.15)) == [Reason.ALL_RESOLVED]
+    (over,) = world.run(2, g0=0.15)
+    assert over.reason is Reason.ALL_RESOLVED
+    assert (over.view.alerts[0].value_at_fire, over.view.alerts[0].held) == (0.0, False)
 
 
 def test_no_data_alert_fires_for_a_running_job_without_data(make_world: Callable[..., World], rules: Any) -> None:
@@ -369,3 +371,119 @@ def test_the_same_polls_give_the_same_words(make_world: Callable[..., World]) ->
         said.append(world.run(12, g0=0.0) + world.silent(8, failed=True) + world.run(12, g0=0.9))
     assert said[0] == said[1]
     assert RESOURCE_METRICS
+
+
+def test_a_duration_counts_the_window_that_the_expression_proves(make_world: Callable[..., World], rules: Any) -> None:
+    world = make_world(rules(summary="idle for {{ duration | humanizeDuration }}"))
+    world.run(10, g0=0.9)
+    (said,) = world.run(10, g0=0.0)
+    (alert,) = said.view.alerts
+    assert (alert.summary, alert.starts_at - alert.since) == ("idle for 10m 0s", 600.0)
+
+
+def test_a_reminder_tells_that_the_value_is_an_old_one(make_world: Callable[..., World], rules: Any) -> None:
+    world = make_world(rules(clear_expr="max_over_time(gpu_utilization[10m]) >= 0.15"))
+    world.run(12, g0=0.0)
+    (said,) = world.run(240, g0=0.10)
+    assert said.reason is Reason.REPEAT
+    assert (said.view.alerts[0].value, said.view.alerts[0].held) == (0.0, True)
+
+
+def test_minus_zero_is_zero(make_world: Callable[..., World], rules: Any) -> None:
+    world = make_world(rules(summary="{{ value | humanizePercentage }}", replace_expr="gpu_utilization * -1 > -0.05"))
+    (said,) = world.run(2, g0=0.0)
+    assert said.view.alerts[0].summary == "0%"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_end_read_by_a_poll_with_an_error_is_said_once(world: World, restart: bool) -> None:
+    world.run(3, g0=0.9)
+    before = len(world.store.outbox)
+    world.tick(JobReading(replace(world.job, status=JobStatus.FAILED)), error="half of it could not be read")
+    if restart:
+        world.restart()
+    world.tick()
+    world.tick()
+    assert reasons(world.store.outbox[before:]) == [Reason.EVENT]
+
+
+def test_an_end_that_an_event_could_not_be_judged_on_waits_even_over_a_restart(
+    make_world: Callable[..., World], rules: Any
+) -> None:
+    expr = 'job_status{status="failed"} == 1 unless gpu_utilization > 9'
+    made = rules(expr, name="Mixed", event=True, summary="mixed")
+    mixed = made.rules[0]
+    world = make_world(replace(made, rules=(made.rules[1], mixed)))
+    world.tick(JobReading(world.job))
+    world.tick(JobReading(replace(world.job, status=JobStatus.FAILED)), error="down")
+    assert [row.view.alerts[0].summary for row in world.store.outbox] == ["sft failed: "]
+    world.restart()
+    for _ in range(3):
+        world.tick()
+    assert [row.view.alerts[0].summary for row in world.store.outbox] == ["sft failed: ", "mixed"]
+
+
+def test_waiting_that_is_over_does_not_fire(make_world: Callable[..., World], rules: Any) -> None:
+    world = make_world(rules("job_pending_seconds > 120", for_seconds=180.0))
+    world.job = replace(world.job, status=JobStatus.PENDING)
+    for _ in range(5):
+        world.tick(JobReading(world.job))
+    assert not world.firing()
+    world.job = replace(world.job, status=JobStatus.RUNNING)
+    for _ in range(4):
+        world.tick(JobReading(world.job))
+    assert not world.engine.judge.alerts
+
+
+def test_waiting_that_is_over_resolves(make_world: Callable[..., World], rules: Any) -> None:
+    world = make_world(rules("job_pending_seconds > 120"))
+    world.job = replace(world.job, status=JobStatus.PENDING)
+    for _ in range(4):
+        world.tick(JobReading(world.job))
+    assert world.firing()
+    world.tick(JobReading(replace(world.job, status=JobStatus.RUNNING)))
+    assert not world.firing()
+
+
+@pytest.mark.parametrize("part", ["judge", "book"])
+def test_an_end_survives_a_tick_that_breaks(world: World, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    world.run(3, g0=0.9)
+    before = len(world.store.outbox)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(getattr(world.engine, part), {"judge": "judge", "book": "tell"}[part], broken)
+        with pytest.raises(ZeroDivisionError):
+            world.tick(JobReading(replace(world.job, status=JobStatus.FAILED)))
+    world.now += 60.0
+    result = world.tick()
+    assert [record.end_reason for record in result.ended] == ["job failed"]
+    assert reasons(world.store.outbox[before:]) == [Reason.EVENT]
+    assert all(not record.active and not record.end_untold for record in world.store.jobs.values())
+
+
+def test_jobs_of_a_source_that_was_removed_end_with_it(world: World) -> None:
+    world.run(3, g0=0.9)
+    world.restart(replace(world.program, sources=()))
+    world.engine.tick(world.now, [])
+    world.restart(replace(world.program, sources=()))
+    assert not world.engine.registry.active()
+    world.store.commit(world.engine.tick(world.now, []).changes)
+    assert [record.end_reason for record in world.store.jobs.values()] == ["source removed"]
+
+
+def test_own_series_have_the_interval_of_their_source(make_world: Callable[..., World], rules: Any) -> None:
+    made = rules("min_over_time(job_pending_seconds[30m]) > 60")
+    slow = replace(made.sources[0], interval=300.0, stale_after=900.0)
+    world = make_world(replace(made, sources=(slow,)))
+    world.job = replace(world.job, status=JobStatus.PENDING, created_at=world.now - 600.0)
+    for _ in range(8):
+        world.tick(JobReading(world.job), minutes=5.0)
+    assert world.firing()
+
+
+@pytest.mark.parametrize(("grace", "window"), [(0.0, 900.0), (7200.0, 7200.0), (8 * 86400.0, 7 * 86400.0)])
+def test_the_window_reaches_as_far_as_grace(rules: Any, grace: float, window: float) -> None:
+    assert rules(grace=grace).window == window

@@ -258,3 +258,16 @@ def test_a_severity_that_rises_again_pings_again() -> None:
     book.tell([closed(critical, 120.0)], REGISTRY, 120.0)
     told = book.tell([firing("Lost", 600.0, "critical")], REGISTRY, 600.0)
     assert reasons(told) == [("slack", Reason.SEVERITY, True)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "no_data", "held", "proves"),
+    [(60.0, False, False, 900.0), (0.0, False, True, 900.0), (60.0, True, False, 0.0)],
+)
+def test_a_view_tells_old_values_and_what_is_proven(seen: float, no_data: bool, held: bool, proves: float) -> None:
+    rule = Rule("Idle", "max_over_time(gpu_utilization[15m]) < 0.05", "r.toml:1")
+    book = Book(Terms({"Idle": rule}, (SLACK,), {"slack": True}))
+    alert = replace(firing(now=60.0), last_seen_at=seen, no_data=no_data, value_at_fire=0.02)
+    (shown,) = only(book.tell([alert], REGISTRY, 60.0)).view.alerts
+    assert (shown.held, shown.proves, shown.since, shown.starts_at) == (held, proves, 60.0 - proves, 60.0)
+    assert (shown.value_at_fire, shown.forecast) == (0.02, False)

@@ -152,3 +152,11 @@ def test_active_jobs_are_never_forgotten() -> None:
     registry = Registry([JobRecord(JOB, first_seen=1.0)])
     registry.forget(1e12)
     assert len(registry.all()) == 1
+
+
+def test_a_stale_listing_does_not_resume_a_job_that_ended() -> None:
+    registry = Registry()
+    registry.apply([poll(with_status(JobStatus.FAILED))], 10.0)
+    stale = Poll("b", 0.0, 0.0, readings=(JobReading(JOB, error="metrics could not be read"),))
+    assert registry.apply([stale], 70.0).changed == ()
+    assert registry.apply([poll(with_status(JobStatus.FAILED))], 130.0).ended == ()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from watchdog.model import AlertView, IncidentView, Job, JobStatus, Notification, Reason, Receipt, labels_of
-from watchdog.receivers import RECEIVER_TYPES, ReceiverContext
+from watchdog.receivers import RECEIVER_TYPES, Pacer, ReceiverContext
 from watchdog.simulated.server import FakeServer
 from watchdog.simulated.slack import HOOK, TOKEN, FakeSlack
 
@@ -53,6 +53,10 @@ class FakeDelivery:
     plain: bool = False
     maybe_sent: bool = False
     kept: list[Receipt] = field(default_factory=list)
+    newest: Receipt | None = None
+
+    def recent(self) -> Receipt | None:
+        return self.newest
 
     def keep(self, receipt: Receipt) -> None:
         self.kept.append(dict(receipt))
@@ -167,7 +171,15 @@ class Bench:
 
     @property
     def context(self) -> ReceiverContext:
-        return ReceiverContext(self.secrets, self.clock, self.clock.sleep, self.written.append)
+        pacer = Pacer(self.clock, self.clock.sleep)
+        return ReceiverContext(self.secrets, self.clock, self.clock.sleep, self.written.append, pacer)
+
+    def build_together(self, *options: Mapping[str, Any]) -> list[Any]:
+        """Build Slack receivers as one process does: with one pacer."""
+        context, found = self.context, RECEIVER_TYPES["slack"]
+        base = {"name": "r", "type": "slack", "base_url": f"{self.url}/api/", "channel": "#gpu-alerts"}
+        self.built += [found.build(found.config.model_validate({**base, **more}), context) for more in options]
+        return self.built[-len(options) :]
 
     def build(self, kind: str, **options: Any) -> Any:
         if kind == "slack":

@@ -14,7 +14,7 @@ def test_an_incident_is_printed_in_full_once(bench: Any, make: Any) -> None:
         "    Provider: baseten · llm\n"
         "    Owner: ada\n"
         "    GPUs: 8 × H100\n"
-        "    Status: TRAINING_JOB_RUNNING\n"
+        "    Status: running\n"
         "    Since: 2026-03-02 11:40 UTC\n"
         "    Cost of the job since: about $6.67 at 20 USD/h (list price)\n"
         "    • GPUIdle, warning, GPU 3 of node-1, now 2 %, worst 0 %"

@@ -1,5 +1,8 @@
 import json
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ from pydantic import ValidationError
 
 from watchdog.errors import DeliveryError, UsageError
 from watchdog.model import Reason
+from watchdog.receivers import webhook
 from watchdog.receivers.webhook import WebhookConfig, body_of, kind_of, reason_of, signature
 from watchdog.simulated.server import Request, Response
 
@@ -189,15 +193,15 @@ def test_mistakes_are_refused(key: str, value: object) -> None:
     [
         (301, "permanent", "other"),
         (307, "permanent", "other"),
-        (400, "content", "clientError"),
+        (400, "permanent", "clientError"),
         (401, "permanent", "authError"),
         (403, "permanent", "authError"),
         (404, "permanent", "clientError"),
         (405, "permanent", "clientError"),
         (408, "transient", "clientError"),
         (410, "permanent", "clientError"),
-        (413, "content", "clientError"),
-        (422, "content", "clientError"),
+        (413, "permanent", "clientError"),
+        (422, "permanent", "clientError"),
         (429, "transient", "rateLimited"),
         (500, "transient", "serverError"),
         (503, "transient", "serverError"),
@@ -242,3 +246,98 @@ def test_an_address_is_never_repeated(bench: Any, make: Any, url: str, reason: s
     error = caught.value
     assert (error.reason, error.kind.value, error.ambiguous) == (reason, kind, ambiguous)
     assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("Mon, 02 Mar 2026 12:00:40 GMT", 40.0), ("2.5", 2.5), ("9e9", 3600.0)])
+def test_retry_after_may_be_a_date_or_a_fraction(
+    bench: Any, make: Any, sink: Sink, url: str, value: str, seconds: float
+) -> None:
+    sink.answer = Response(429, b"", "text/plain", {"Retry-After": value})
+    with pytest.raises(DeliveryError) as caught:
+        bench.build("webhook", url=url).deliver(make.delivery())
+    assert caught.value.retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("most", "alerts", "second"), [(0, 30, (10, 20)), (4, 30, (4, 26)), (0, 10, None), (4, 4, None)]
+)
+def test_a_body_that_is_too_large_goes_once_more_with_fewer_alerts(
+    bench: Any, make: Any, sink: Sink, url: str, most: int, alerts: int, second: tuple[int, int] | None
+) -> None:
+    sink.answer = Response(413, b"", "text/plain", {})
+    view = make.view(*(make.alert(str(gpu)) for gpu in range(alerts)))
+    with pytest.raises(DeliveryError, match="HTTP 413") as caught:
+        bench.build("webhook", url=url, max_alerts=most).deliver(make.delivery(make.note(view)))
+    assert caught.value.kind.value == "permanent"
+    bodies = [json.loads(request.body) for request in sink.taken]
+    sizes = [(len(body["alerts"]), body["truncatedAlerts"]) for body in bodies]
+    assert sizes[1:] == ([second] if second and most == 0 else [])
+    assert len({headers_of(request)["webhook-id"] for request in sink.taken}) == 1
+
+
+def test_fewer_alerts_may_be_taken(bench: Any, make: Any, serve: Callable[[Any], str]) -> None:
+    def handle(request: Request) -> Response:
+        return Response(200 if len(json.loads(request.body)["alerts"]) <= 10 else 413, b"", "text/plain", {})
+
+    view = make.view(*(make.alert(str(gpu)) for gpu in range(11)))
+    assert bench.build("webhook", url=serve(handle)).deliver(make.delivery(make.note(view))) == {}
+
+
+class Dripping:
+    """Takes one request and answers byte by byte, without end."""
+
+    def __init__(self, head: bytes, drop: bytes, pause: float) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/hook"
+        self._answer = (head, drop, pause)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        head, drop, pause = self._answer
+        connection, _ = self.socket.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(head)
+            while not self._over.wait(pause):
+                connection.sendall(drop)
+
+    def close(self) -> None:
+        self._over.set()
+        self.socket.close()
+        self._thread.join(5)
+
+
+@pytest.fixture
+def drip() -> Iterator[Callable[[bytes, bytes, float], Dripping]]:
+    made: list[Dripping] = []
+
+    def make_one(head: bytes, drop: bytes, pause: float) -> Dripping:
+        made.append(Dripping(head, drop, pause))
+        return made[-1]
+
+    yield make_one
+    for server in made:
+        server.close()
+
+
+def test_an_answer_that_never_ends_is_given_up(
+    bench: Any, make: Any, drip: Any, monkeypatch: pytest.MonkeyPatch, sink: Sink, url: str
+) -> None:
+    """Each byte comes within the time of a read; the next delivery has a connection of its own."""
+    monkeypatch.setattr(webhook, "DEADLINE", 0.3)
+    server = drip(b"HTTP/1.1 200 OK\r\nx: ", b"y", 0.02)
+    bench.secrets.values["URL"] = server.url
+    receiver = bench.build("webhook", url={"env": "URL"}, timeout="200ms")
+    with pytest.raises(DeliveryError) as caught:
+        receiver.deliver(make.delivery())
+    assert (caught.value.reason, caught.value.ambiguous) == ("contextDeadlineExceeded", True)
+    bench.secrets.values["URL"] = url
+    assert receiver.deliver(make.delivery()) == {}
+    assert len(sink.taken) == 1
+
+
+def test_a_long_answer_is_not_read_to_its_end(bench: Any, make: Any, drip: Any) -> None:
+    server = drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"2000\r\n" + b"x" * 8192 + b"\r\n", 0)
+    assert bench.build("webhook", url=server.url).deliver(make.delivery()) == {}

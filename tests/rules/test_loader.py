@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from watchdog.config import ReceiverConfig, SourceConfig
 from watchdog.errors import Problem, RulesError
 from watchdog.promql.storage import Matcher, MatchOp
+from watchdog.rules import load
 from watchdog.rules.model import Flapping, Inhibit, MuteTime, Ruleset
+from watchdog.sources.base.fields import Seconds
 
 Load = Callable[[str], Ruleset]
 LoadPath = Callable[[Path], Ruleset]
 Problems = Callable[[str], list[Problem]]
+
+
+class Stepped(SourceConfig):
+    step: Seconds = 60.0
+
 
 HEAD = """\
 [[sources]]
@@ -163,7 +172,7 @@ EXPECTED = [
     (25, "rules[2].clear", "is on the side where the alert fires (below 0.05)", "set it at or above the limit"),
     (26, "rules[2].for", "10s is shorter than the poll interval, 1m", 'write "1m" or more'),
     (29, "rules[3].expr", "the function histogram_quantile cannot be used", ""),
-    (30, "rules[3].summary", "the template is not a template: line 1: no filter", "docs/rules.md"),
+    (30, "rules[3].summary", "is not a template: line 1: no filter named 'humanise'", "did you mean humanize?"),
 ]
 
 
@@ -194,6 +203,9 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ('metric = "gpu_utilization"\nabove = "90%"\nclear = "91%"\n', 13, "rules[0].clear", "is on the side"),
         ('metric = "gpu_utilization"\nabove = "90%"\nclear = "x"\n', 13, "rules[0].clear", '"x" is not a quantity'),
         ('expr = "source_up"\nfor = 5\n', 12, "rules[0].for", "has no unit"),
+        ('expr = "source_up"\nsummary = "   "\n', 12, "rules[0].summary", "prints nothing"),
+        ('expr = "source_up"\nsummary = "{# x #}"\n', 12, "rules[0].summary", "prints nothing"),
+        ('metric = "gpu_utilization"\nbelow = 0\nsummary = "{# x #}"\n', 13, "rules[0].summary", "prints nothing"),
         ('expr = "source_up"\nfor_ = "5m"\n', 12, "rules[0].for_", "unknown key"),
         ("expr = '{job=\"x\"} > 1'\n", 11, "rules[0].expr", "names no metric, at character 1"),
         ('expr = "source_upp"\n', 11, "rules[0].expr", "unknown metric source_upp, at character 1: source_upp"),
@@ -206,9 +218,9 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ('expr = "max_over_time(source_up[3m:2m])"\n', 11, "rules[0].expr", "the subquery cannot hold two steps"),
         ('expr = "source_up"\nclear_expr = "source_up +"\n', 12, "rules[0].clear_expr", "at character"),
         ('expr = "source_up"\nlabels = { job = "x" }\n', 12, "rules[0].labels.job", "says what the alert is about"),
-        ('expr = "source_up"\nlabels = { a = "{{" }\n', 12, "rules[0].labels.a", "the template is not a template"),
+        ('expr = "source_up"\nlabels = { a = "{{" }\n', 12, "rules[0].labels.a", "is not a template"),
         ('expr = "source_up"\nlabels = { a-b = "x" }\n', 12, "rules[0].labels.a-b", "should match"),
-        ('expr = "source_up"\nseverity = "{{"\n', 12, "rules[0].severity", "the template is not a template"),
+        ('expr = "source_up"\nseverity = "{{"\n', 12, "rules[0].severity", "is not a template"),
         ('expr = "source_up"\nseverity = "a"\nlabels = { severity = "b" }\n', 12, "rules[0].severity", "is also in"),
         ('expr = "source_up"\ndescription = "{{ 1 / 0 }}"\n', 12, "rules[0].description", "fails: ZeroDivision"),
         ('expr = "source_up"\nmatch = ["a=b"]\n', 12, "rules[0].match", "belongs to metric"),
@@ -235,6 +247,8 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ),
         ('expr = "source_up"\nevent = true\nkeep_firing_for = "5m"\n', 13, "rules[0].keep_firing_for", "is about"),
         ('expr = "source_up"\nevent = true\nclear_expr = "source_up"\n', 13, "rules[0].clear_expr", "is about"),
+        ("expr = 'job_status{status=\"failed\"} == 1'\n", 11, "rules[0].expr", "would never fire"),
+        ('expr = \'job_status{status="failed"} == 1\'\nevent = true\nfor = "5m"\n', 13, "rules[0].for", "never fire"),
         ('expr = "source_up"\nseverity = "critcal"\n', 12, "rules[0].severity", "critcal is no severity"),
         ('expr = "source_up"\nlabels.severity = "warn"\n', 12, "rules[0].labels.severity", "warn is no severity"),
         ('expr = "source_up"\ngroup_by = ["sorce"]\n', 12, "rules[0].group_by[0]", "no alert has a label sorce"),
@@ -295,6 +309,14 @@ def test_a_window_must_hold_two_samples_of_the_slowest_source(load_text: Load, i
             load_text(text)
 
 
+@pytest.mark.parametrize(("step", "fits"), [("59s", True), ("60s", True), ("61s", False)])
+def test_a_window_must_hold_two_samples_of_the_longest_step(tmp_path: Path, step: str, fits: bool) -> None:
+    text = f'{GOOD}window = "2m"\n'.replace('type = "baseten"', f'type = "baseten"\nstep = "{step}"')
+    (tmp_path / "rules.toml").write_text(text, encoding="utf-8")
+    with nullcontext() if fits else pytest.raises(RulesError, match="samples that are 1m1s apart; make it 2m2s"):
+        load(tmp_path / "rules.toml", {"baseten": Stepped}, {"console": ReceiverConfig})
+
+
 @pytest.mark.parametrize(("for_", "fits"), [("0", True), ("59s", False), ("60s", True), ("61s", True)])
 def test_for_is_zero_or_at_least_one_interval(load_text: Load, for_: str, fits: bool) -> None:
     text = f'{GOOD}for = "{for_}"\n'
@@ -336,6 +358,14 @@ def test_clear_lies_beyond_the_limit(load_text: Load, clear: str, fits: bool) ->
         ('name = "ml"', "name = 1", 5, "receivers[0].name", "should be a valid string"),
         ('type = "baseten"', 'type = "baseten"\ninterval = "500ms"', 4, "sources[0].interval", "is shorter than 1s"),
         ('type = "baseten"', 'type = "baseten"\njobs = ["a", 5]', 4, "sources[0].jobs[1]", "should be a valid string"),
+        ('type = "baseten"', 'type = "baseten"\ninterval = "31d"', 4, "sources[0].interval", "is longer than 30 days"),
+        (
+            'receivers = ["ml"]',
+            'receivers = ["ml"]\nrepeat_interval = "31d"',
+            9,
+            "routes[0].repeat_interval",
+            "is longer than 30 days",
+        ),
         ('receivers = ["ml"]', "receivers = []", 8, "routes[0].receivers", "at least 1 item"),
         (
             'receivers = ["ml"]',
@@ -403,6 +433,8 @@ def test_a_single_table_where_an_array_belongs(problems_of: Problems) -> None:
         (b"[poll]\n\ninterval =", 3, "is not TOML: Invalid value"),
         (b'a = """\n\n', 3, "is not TOML: "),
         (b"[poll]\n# \xff\n", 2, "is not UTF-8"),
+        (b"[poll]\n\ninterval = " + b"9" * 4301, 3, "is not TOML: a whole number with thousands of digits"),
+        (b"a = " + b"[" * 100_000, 1, "is nested too deeply"),
     ],
 )
 def test_what_is_no_toml(tmp_path: Path, load_path: LoadPath, content: bytes, line: int, reason: str) -> None:
@@ -534,3 +566,26 @@ def test_one_mistake_of_when_not_to_ping(problems_of: Problems, old: str, new: s
 def test_a_mute_time_without_a_time_is_refused(problems_of: Problems) -> None:
     (problem,) = problems_of(GOOD + '[[mute_times]]\nname = "always"\n')
     assert "would always mute" in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ('mute_times = ["nights"]', "it belongs in [[routes]]"),
+        ('interval = "60s"', "it belongs in [poll]"),
+        ('severty = "info"', "did you mean severity?"),
+        ('name = "x"', "known are: "),
+    ],
+)
+def test_a_key_of_another_table_is_sent_there(problems_of: Problems, line: str, remedy: str) -> None:
+    rule = '[[rules]]\nalert = "A"\nexpr = "source_up == 0"\n'
+    (found,) = [problem for problem in problems_of(rule + line) if problem.key.startswith("rules")]
+    assert (found.reason, found.remedy[: len(remedy)]) == ("unknown key", remedy)
+
+
+@pytest.mark.parametrize("key", ["for", "keep_firing_for", "grace", "window"])
+@pytest.mark.parametrize("value", ["30d1ms", "99999999999y", "9" * 400 + "d"])
+def test_no_duration_is_longer_than_thirty_days(problems_of: Problems, key: str, value: str) -> None:
+    (problem,) = problems_of(f'{GOOD}{key} = "{value}"\n')
+    assert problem.key.endswith(f".{key}")
+    assert (problem.reason, problem.remedy) == ("is longer than 30 days", 'write at most "30d"')

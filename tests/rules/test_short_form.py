@@ -45,6 +45,8 @@ def test_a_quantity_is_read_in_the_unit_of_its_metric(value: float | str, unit: 
     ("value", "unit", "reason"),
     [
         (5, "ratio", 'more than all of a ratio.*write "5%"'),
+        (50.0, "ratio", '^50 is more than all of a ratio.*write "50%"'),
+        (1.5, "ratio", '^1.5 is more than all of a ratio.*write "1.5%"'),
         ("1.01", "ratio", 'write "1.01%"'),
         ("8GiB", "ratio", 'does not fit a metric in ratio; write "5%"'),
         ("5%", "bytes", 'does not fit a metric in bytes; write "8GiB"'),
@@ -113,3 +115,11 @@ def test_a_duration_reads_back_as_itself(milliseconds: int) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_reads_back_as_itself(value: float) -> None:
     assert float(number(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"), [(60, '"60s" if seconds'), (60.0, '"60s" if seconds'), (0.5, '"0.5s" if seconds')]
+)
+def test_a_duration_without_a_unit_is_refused_with_the_likely_one(value: float, remedy: str) -> None:
+    with pytest.raises(ValueError, match=f"^has no unit; write {remedy}"):
+        parse_duration(value)

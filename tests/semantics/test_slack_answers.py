@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from watchdog.receivers import RECEIVER_TYPES, ReceiverContext
+from watchdog.receivers import RECEIVER_TYPES, Pacer, ReceiverContext
 from watchdog.simulated.server import FakeServer, Request, Response
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def rig(make_rig: Make, rule: Make, slack: Answers) -> Iterator[Rig]:
     address = f"{server.url.rstrip('/')}/services/secret"
     kind = RECEIVER_TYPES["slack"]
     config = kind.config.model_validate({"name": "slack", "type": "slack"})
-    made.attach(kind.build(config, ReceiverContext(Secrets(), made.clock, lambda _: None, print)))
+    pacer = Pacer(made.clock, lambda _: None)
+    made.attach(kind.build(config, ReceiverContext(Secrets(), made.clock, lambda _: None, print, pacer)))
     made.has(g={0.0: 75.0})
     yield made
     server.stop()

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from watchdog.errors import LeaseLost
 from watchdog.service.guard import Guard
 
 
@@ -33,3 +34,15 @@ def test_a_stop_goes_through() -> None:
 
     with pytest.raises(SystemExit):
         Guard()("tick", leave)
+
+
+def test_a_lost_lease_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    """The service is about to stop, and says why."""
+    guard = Guard()
+
+    def lost() -> None:
+        raise LeaseLost("another instance has taken over")
+
+    assert not guard("deliver to slack", lost)
+    assert guard.count() == 0
+    assert [record.exc_info for record in caplog.records] == [None]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from watchdog.service import log
+from watchdog.delivery import EventKind, SenderEvent
+from watchdog.service import log, report
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +68,12 @@ def test_levels_are_obeyed_and_libraries_stay_quiet() -> None:
     logging.getLogger("watchdog").debug("seen")
     assert "seen" in stream.getvalue()
     assert stream.getvalue().count("\n") == 1
+
+
+def test_the_log_says_until_when_a_receiver_is_held() -> None:
+    stream = lines("json")
+    report.sender(SenderEvent(EventKind.RETRY, "slack", ("x",), "ratelimited", held_until=1_772_452_800.0))
+    report.sender(SenderEvent(EventKind.RETRY, "slack", ("x",), "timeout"))
+    held, free = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert held["held_until"] == "2026-03-02T12:00:00+00:00"
+    assert "held_until" not in free

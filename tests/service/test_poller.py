@@ -109,3 +109,33 @@ def test_no_sources_is_no_error() -> None:
     poller.start(0.0, request)
     assert poller.collect(0.0, never) == []
     poller.close()
+
+
+def test_a_clock_that_is_set_back_delays_a_poll_by_one_interval_at_most() -> None:
+    source = quick()
+    poller = make(source)
+    for now in (10_000.0, 6_400.0, 6_453.9, 6_454.0):
+        poller.start(now, request)
+        poller.collect(5.0, never)
+    poller.close()
+    assert source.polls == [10_000.0, 6_454.0]
+
+
+def test_a_clock_that_is_set_back_makes_no_wait_longer_than_was_asked() -> None:
+    source = quick(answer=Poll(source="a", started_at=0.0, finished_at=10_000.0, error="429", retry_after=300.0))
+    poller = make(source)
+    for now in (10_000.0, 6_400.0, 6_699.9, 6_700.0):
+        poller.start(now, request)
+        poller.collect(5.0, never)
+    poller.close()
+    assert source.polls == [10_000.0, 6_700.0]
+
+
+def test_a_clock_that_is_set_forward_makes_one_poll() -> None:
+    source = quick()
+    poller = make(source)
+    for now in (0.0, 86_400.0, 86_401.0, 86_453.9, 86_454.0):
+        poller.start(now, request)
+        poller.collect(5.0, never)
+    poller.close()
+    assert source.polls == [0.0, 86_400.0, 86_454.0]

@@ -399,3 +399,78 @@ def test_many_threads_may_call_at_once(slack: FakeSlack, client: WebClient) -> N
     for call in calls:
         call.join()
     assert len({message.ts for message in seen}) == 4
+
+
+# --- the list of channels ---
+
+
+@pytest.fixture
+def channels(slack: FakeSlack) -> dict[str, FakeChannel]:
+    found = [
+        FakeChannel("C1", "one"),
+        FakeChannel("C2", "two", member=False),
+        FakeChannel("C3", "three", archived=True),
+        FakeChannel("G1", "secret", private=True),
+        FakeChannel("G2", "others", private=True, member=False),
+    ]
+    slack.workspace.channels = {channel.id: channel for channel in found}
+    return slack.workspace.channels
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        ({}, ["C1", "C2", "C3"]),
+        ({"exclude_archived": True}, ["C1", "C2"]),
+        ({"types": "private_channel"}, ["G1"]),
+        ({"types": "public_channel,private_channel"}, ["C1", "C2", "C3", "G1"]),
+    ],
+)
+def test_channels_are_listed_by_type(
+    client: WebClient, channels: dict[str, FakeChannel], arguments: dict[str, Any], ids: list[str]
+) -> None:
+    assert [channel["id"] for channel in client.conversations_list(**arguments)["channels"]] == ids
+
+
+def test_the_list_comes_in_pages(client: WebClient, channels: dict[str, FakeChannel]) -> None:
+    first = client.conversations_list(limit=2)
+    assert [channel["name"] for channel in first["channels"]] == ["one", "two"]
+    rest = client.conversations_list(limit=2, cursor=first["response_metadata"]["next_cursor"])
+    assert [channel["name"] for channel in rest["channels"]] == ["three"]
+    assert rest["response_metadata"]["next_cursor"] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"limit": 1000}, "invalid_limit"),
+        ({"limit": 0}, "invalid_limit"),
+        ({"cursor": "x"}, "invalid_cursor"),
+    ],
+)
+def test_a_wrong_page_is_refused(client: WebClient, arguments: dict[str, Any], code: str) -> None:
+    assert refused(client.conversations_list, **arguments) == code
+
+
+@pytest.mark.parametrize(
+    ("scope", "types", "code"),
+    [
+        ("channels:read", "private_channel", "missing_scope"),
+        ("groups:read", "public_channel", "missing_scope"),
+        ("channels:read", "public_channel,private_channel", "missing_scope"),
+        ("channels:read", "channels", "invalid_types"),
+    ],
+)
+def test_each_type_of_channel_needs_its_scope(
+    slack: FakeSlack, client: WebClient, scope: str, types: str, code: str
+) -> None:
+    slack.scopes = {scope}
+    assert refused(client.conversations_list, types=types) == code
+
+
+def test_lists_are_limited_to_twenty_a_minute(slack: FakeSlack, client: WebClient, clock: Clock) -> None:
+    for _ in range(20):
+        client.conversations_list()
+    assert refused(client.conversations_list) == "ratelimited"
+    clock.now += 3
+    client.conversations_list()

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from watchdog.model import (
     Alert,
@@ -25,8 +27,38 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(file: Path) -> str:
+def file_url(file: Path) -> str:
     return f"sqlite:///{file}"
+
+
+@pytest.fixture
+def server_url(postgres: Any) -> Iterator[str]:
+    """A database of its own on a real PostgreSQL."""
+    name = postgres.new_database()
+    yield postgres.url(name)
+    postgres.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    """A store on either database: what the store promises, it promises on both."""
+    return str(request.getfixturevalue("file_url" if request.param == "sqlite" else "server_url"))
+
+
+@pytest.fixture
+def sql(url: str) -> Callable[..., list[Any]]:
+    """Another program: runs one statement on the store's database."""
+
+    def run(statement: str, **values: object) -> list[Any]:
+        engine = create_engine(url)
+        try:
+            with engine.begin() as connection:
+                result = connection.execute(text(statement), values)
+                return [tuple(row) for row in result] if result.returns_rows else []
+        finally:
+            engine.dispose()
+
+    return run
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,12 +88,9 @@ def test_receipts_of_each_receiver_are_judged_alone(store: SqlStore, notificatio
 
 
 @BOUNDARY
-def test_silences_and_holds_go_too(store: SqlStore, file: Path, ended: float, kept: bool) -> None:
+def test_silences_and_holds_go_too(store: SqlStore, sql: Callable[..., list[Any]], ended: float, kept: bool) -> None:
     store.hold("slack", ended)
-    with sqlite3.connect(file) as other:
-        other.execute("INSERT INTO silences VALUES ('s', '[]', 1.0, ?, NULL, 'me', '', 1.0)", (ended,))
+    sql("INSERT INTO silences VALUES ('s', '[]', 1.0, :ended, NULL, 'me', '', 1.0)", ended=ended)
     store.compact(NOW, KEEP)
-    with sqlite3.connect(file) as other:
-        silences = other.execute("SELECT count(*) FROM silences").fetchone()
-        holds = other.execute("SELECT count(*) FROM receivers").fetchone()
-    assert silences == holds == (int(kept),)
+    silences, holds = sql("SELECT count(*) FROM silences"), sql("SELECT count(*) FROM receivers")
+    assert silences == holds == [(int(kept),)]

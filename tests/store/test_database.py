@@ -86,9 +86,9 @@ def test_kill_9_between_and_within_commits_loses_nothing(url: str) -> None:
         assert max(alerts) - max(committed) <= 1
 
 
-def test_a_full_disk_is_said_and_the_same_changes_are_written_later(url: str, file: Path) -> None:
+def test_a_full_disk_is_said_and_the_same_changes_are_written_later(file_url: str, file: Path) -> None:
     """A real limit of the operating system on the size of files, in a process of its own."""
-    answer = subprocess.run([sys.executable, "-c", FILL_THE_DISK, url], capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", FILL_THE_DISK, file_url], capture_output=True, text=True, check=True)
     error, while_full, count, meta = json.loads(answer.stdout)
     assert str(file) in error
     assert "make room" in error
@@ -127,7 +127,7 @@ def test_the_scheduler_commits_while_senders_deliver(
     assert store.receipt("a", "slack") == {"ts": f"a{rounds - 1}"}
 
 
-def test_two_processes_may_use_one_file(url: str, alert: Callable[..., Alert]) -> None:
+def test_two_processes_may_use_one_store(url: str, alert: Callable[..., Alert]) -> None:
     """The service and a command beside it."""
     with SqlStore(url) as service, SqlStore(url) as command:
         service.commit(Changes(at=1.0, alerts=(alert("f1"),)))

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import sqlite3
 import threading
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 from watchdog.errors import SchemaTooNew, StoreError
-from watchdog.store import SqlStore, dialect
+from watchdog.store import SqlStore, dialect, store_exists
 from watchdog.store.migrations import MIGRATIONS, migrate
 from watchdog.store.schema import metadata
 
@@ -18,9 +18,11 @@ def engine(url: str) -> Engine:
     return dialect.open_engine(dialect.parse(url))
 
 
-def version(file: Path) -> str:
-    with sqlite3.connect(file) as connection:
-        (found,) = connection.execute("SELECT value FROM meta WHERE key = 'store.schema'").fetchone()
+Sql = Callable[..., list[Any]]
+
+
+def version(sql: Sql) -> str:
+    ((found,),) = sql("SELECT value FROM meta WHERE key = 'store.schema'")
     return str(found)
 
 
@@ -40,54 +42,53 @@ def shape(engine: Engine) -> dict[str, object]:
 
 def test_the_migrations_make_the_tables_that_the_code_uses(engine: Engine) -> None:
     migrate(engine.begin, "here")
-    now = create_engine("sqlite://")
-    metadata.create_all(now)
-    made, wanted = shape(engine), shape(now)
-    assert made == wanted
-    now.dispose()
+    made = shape(engine)
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+    assert made == shape(engine)
     engine.dispose()
 
 
-def test_a_store_says_its_version(store: SqlStore, file: Path) -> None:
+def test_a_store_says_its_version(store: SqlStore, sql: Sql) -> None:
     store.load()
-    assert version(file) == str(len(MIGRATIONS))
+    assert version(sql) == str(len(MIGRATIONS))
 
 
-def test_nothing_is_made_before_the_first_use(url: str, file: Path) -> None:
+def test_nothing_is_made_before_the_first_use(url: str, engine: Engine) -> None:
     """A standby must not migrate the store under the instance that writes it."""
     with SqlStore(url) as store:
-        assert not file.exists()
+        assert not store_exists(url)
         store.load()
-        assert file.exists()
+        assert store_exists(url)
+    engine.dispose()
 
 
-def test_a_newer_store_is_refused_with_both_versions_and_left_alone(store: SqlStore, file: Path, url: str) -> None:
+def test_a_newer_store_is_refused_with_both_versions_and_left_alone(store: SqlStore, sql: Sql, url: str) -> None:
     store.load()
     newer = len(MIGRATIONS) + 1
-    with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'store.schema'", (str(newer),))
+    sql("UPDATE meta SET value = :newer WHERE key = 'store.schema'", newer=str(newer))
     with SqlStore(url) as other, pytest.raises(SchemaTooNew) as caught:
         other.load()
     said = str(caught.value)
     assert f"version {newer}" in said
     assert f"version {newer - 1}" in said
-    assert str(file) in said
+    assert store._database.place in said
     assert "WATCHDOG_STORE" in said
-    assert version(file) == str(newer)
+    assert version(sql) == str(newer)
 
 
-@pytest.mark.parametrize("ddl", ["CREATE TABLE songs (id)", "CREATE TABLE meta (id)", "CREATE TABLE meta (key, value)"])
-def test_the_database_of_another_program_is_left_alone(url: str, file: Path, ddl: str) -> None:
-    with sqlite3.connect(file) as connection:
-        connection.execute(ddl)
+@pytest.mark.parametrize("ddl", ["TABLE songs (id TEXT)", "TABLE meta (id TEXT)", "TABLE meta (key TEXT, value TEXT)"])
+def test_the_database_of_another_program_is_left_alone(url: str, sql: Sql, engine: Engine, ddl: str) -> None:
+    sql(f"CREATE {ddl}")
     with SqlStore(url) as store, pytest.raises(StoreError, match="another program") as caught:
         store.load()
-    assert str(file) in str(caught.value)
-    with sqlite3.connect(file) as connection:
-        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (1,)
+    assert store._database.place in str(caught.value)
+    assert len(inspect(engine).get_table_names()) == 1
+    engine.dispose()
 
 
-def test_a_later_step_is_applied_once_to_an_older_store(store: SqlStore, engine: Engine, file: Path) -> None:
+def test_a_later_step_is_applied_once_to_an_older_store(store: SqlStore, engine: Engine, sql: Sql) -> None:
     store.load()
     calls = []
 
@@ -99,18 +100,18 @@ def test_a_later_step_is_applied_once_to_an_older_store(store: SqlStore, engine:
     migrate(engine.begin, "here", steps)
     migrate(engine.begin, "here", steps)
     assert calls == [0]
-    assert version(file) == str(len(steps))
+    assert version(sql) == str(len(steps))
     engine.dispose()
 
 
-def test_a_step_that_fails_leaves_the_version_before_it(engine: Engine, file: Path) -> None:
+def test_a_step_that_fails_leaves_the_version_before_it(engine: Engine, sql: Sql) -> None:
     def breaks(connection: Connection) -> None:
         connection.execute(text("CREATE TABLE half (id INTEGER)"))
         raise StoreError("no")
 
     with pytest.raises(StoreError):
         migrate(engine.begin, "here", (*MIGRATIONS, breaks))
-    assert version(file) == str(len(MIGRATIONS))
+    assert version(sql) == str(len(MIGRATIONS))
     assert "half" not in inspect(engine).get_table_names()
     engine.dispose()
 

@@ -143,3 +143,23 @@ def test_depth_and_age_of_what_waits(filled: SqlStore) -> None:
     filled.delivered(["a3"], "slack", "a", {}, 5.0)
     assert filled.outbox_depth() == {}
     assert filled.waiting() == []
+
+
+def test_the_newest_receipt_of_a_receiver(filled: SqlStore) -> None:
+    assert filled.recent_receipt("slack") is None
+    filled.keep_receipt("b", "slack", {"ts": "b"})
+    assert filled.recent_receipt("slack") == {"ts": "b"}, "better than none, though its delivery is not complete"
+    filled.delivered(["a1"], "slack", "a", {"ts": "a"}, 5.0)
+    filled.keep_receipt("c", "slack", {"ts": "c"})
+    assert filled.recent_receipt("slack") == {"ts": "a"}
+    filled.delivered(["b1"], "slack", "b", {"ts": "b2"}, 6.0)
+    filled.delivered(["p1"], "pager", "a", {"ts": "p"}, 7.0)
+    assert filled.recent_receipt("slack") == {"ts": "b2"}
+
+
+@pytest.mark.parametrize(("until", "free_at"), [(3599.0, 3599.0), (3600.0, 3600.0), (3601.0, 3600.0), (1e12, 3600.0)])
+def test_no_silence_is_longer_than_an_hour_from_when_it_is_seen(filled: SqlStore, until: float, free_at: float) -> None:
+    filled.hold("slack", until)
+    assert filled.due("slack", 0.0, 9) == ()
+    assert filled.due("slack", free_at - 0.1, 9) == ()
+    assert len(filled.due("slack", free_at, 9)) == 4

@@ -13,7 +13,7 @@ from watchdog.alerts.program import CompiledRule
 from watchdog.alerts.texts import describe
 from watchdog.errors import EvaluationError
 from watchdog.jobs.registry import GONE, SOURCE_REMOVED
-from watchdog.model import Alert, AlertState, JobRecord, JobStatus, Labels
+from watchdog.model import Alert, AlertState, JobKey, JobRecord, JobStatus, Labels
 
 RULE_REMOVED = "rule removed"
 NO_DATA = "no data"
@@ -43,6 +43,8 @@ class Judgement:
     """For rules and instances whose expression holds but which do not fire: why."""
     tallies: Mapping[str, Tally]
     """By rule, for those that could be evaluated."""
+    untold: frozenset[JobKey] = frozenset()
+    """Ended jobs on whose end some rule with ``event`` could not be judged: to be judged again."""
 
 
 class Judge:
@@ -60,6 +62,10 @@ class Judge:
     def replace_rules(self, rules: Sequence[CompiledRule]) -> None:
         """Swap the rules; alerts of rules that are gone close at the next evaluation."""
         self.rules = tuple(rules)
+
+    def restore(self, alerts: Mapping[str, Alert]) -> None:
+        """Take back a judgement that could not be told: the next one finds its changes again."""
+        self._alerts = dict(alerts)
 
     def judge(self, context: Context) -> Judgement:
         """Evaluate every rule once and move every alert on."""
@@ -81,16 +87,22 @@ class _Round:
         self.failures: dict[str, str] = {}
         self.doubts: dict[tuple[str, Labels], str] = {}
         self.tallies: dict[str, Tally] = {}
+        self.untold: set[JobKey] = set()
         self.knowledge = Knowledge(context.storage, context.registry, context.sources, context.now)
 
     def judgement(self) -> Judgement:
         changed = [alert for key, alert in self.alerts.items() if self.before.get(key) is not alert]
         forgotten = [key for key in self.before if key not in self.alerts]
-        return Judgement(tuple(changed), tuple(forgotten), self.failures, self.doubts, self.tallies)
+        return Judgement(
+            tuple(changed), tuple(forgotten), self.failures, self.doubts, self.tallies, frozenset(self.untold)
+        )
 
     def close_orphans(self, rules: set[str]) -> None:
         """Close alerts whose rule, job or source is gone."""
         for alert in self.before.values():
+            record = self.knowledge.record(dict(alert.instance))
+            if alert.event and record is not None and record.end_untold and alert.rule in rules:
+                continue  # said already, while another rule has yet to be judged on the same end
             reason = RULE_REMOVED if alert.rule not in rules else self._end_reason(alert.instance)
             if reason:
                 self._put(alert.fingerprint, close(alert, reason, self.context.now))
@@ -102,6 +114,8 @@ class _Round:
             seen = evaluate_rule(rule, self.context, self.context.now, clearing=bool(open_))
         except EvaluationError as error:
             self.failures[rule.rule.name] = str(error)
+            if rule.rule.event:
+                self.untold.update(record.job.key for record in self.context.registry.untold())
             return
         held = HeldSince(rule, self.context, evaluate_rule)
         if rule.rule.no_data == "alert":
@@ -200,7 +214,7 @@ class _Round:
 
     def _may_start(self, rule: CompiledRule, found: Found, seen: Evaluation) -> bool:
         record = self.knowledge.record(found.labels)
-        ended_now = record is not None and record.ended_at == self.context.now
+        ended_now = record is not None and (record.end_untold or record.ended_at == self.context.now)
         if self._end_reason(found.instance) and not (rule.rule.event and ended_now):
             return False
         if record is not None and in_grace(rule, record, self.context.now):
@@ -209,6 +223,8 @@ class _Round:
         unknown = self.knowledge.doubt(rule, found.instance, seen.uncovered, holds=True)
         if unknown is not None and not (found.value is None and unknown.doubt is Doubt.DATA):
             self.doubts[rule.rule.name, found.instance] = unknown.reason
+            if record is not None and record.end_untold and unknown.doubt is Doubt.SOURCE:
+                self.untold.add(record.job.key)
             return False
         return True
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from watchdog.alerts.program import CompiledRule
 from watchdog.jobs.registry import Registry
+from watchdog.jobs.series import over
 from watchdog.jobs.sources import Sources
 from watchdog.labels import LabelColumns
 from watchdog.model import JobKey, JobRecord, JobStatus, Labels
@@ -93,8 +94,10 @@ class Knowledge:
         return False
 
     def _source_doubt(self, rule: CompiledRule, labels: Mapping[str, str]) -> Unknown | None:
-        if rule.about_source:
-            return None
+        record = self.record(labels)
+        ended = record is not None and record.end_untold and rule.rule.event
+        if rule.about_source or (ended and not rule.reads_resources):
+            return None  # the end of a job was read, and stays true whatever else could not be read
         name = labels.get("source")
         if name is None:
             down = self._sources.any_down()
@@ -127,6 +130,8 @@ class Knowledge:
         for name in sorted(rule.metrics):
             metric = METRICS.get(name)
             if metric is None:
+                continue
+            if record is not None and over(name, record.job.status):
                 continue
             newest = self._newest(name, metric.scope, labels)
             reason = self._stale_reason(name, metric.scope, newest, record, labels)

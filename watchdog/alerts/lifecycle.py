@@ -47,7 +47,9 @@ def advance(alert: Alert, sighting: Sighting, rule: Rule, now: float, *, below: 
         return alert if alert.unknown_since is not None else replace(alert, unknown_since=now)
     alert = _thaw(alert, now)
     if sighting.verdict is Verdict.HOLDS:
-        seen = _see(replace(alert, keep_firing_since=None, last_seen_at=now), sighting.value, below=below)
+        seen = replace(alert, keep_firing_since=None)
+        if sighting.value is not None or alert.no_data:
+            seen = _see(replace(seen, last_seen_at=now), sighting.value, below=below)
         return _mature(seen, rule, now)
     return _miss(alert, rule, now)
 

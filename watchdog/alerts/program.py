@@ -50,6 +50,11 @@ class CompiledRule:
         return self.query.direction == "below"
 
     @property
+    def proves(self) -> float:
+        """Seconds for which the condition has held already when the expression begins to hold."""
+        return self.query.proves
+
+    @property
     def window(self) -> float:
         """Seconds of history that the rule needs, its ``for`` included."""
         windows = [self.query.window] + ([self.clear.window] if self.clear else [])

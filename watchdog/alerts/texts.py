@@ -23,14 +23,14 @@ def describe(
     rule: CompiledRule, alert: Alert, labels: Mapping[str, str], record: JobRecord | None, now: float
 ) -> Alert:
     """Return the alert with its labels and texts as they read now."""
-    value = float("nan") if alert.value is None else alert.value
+    value = float("nan") if alert.value is None else alert.value + 0.0  # minus zero reads as zero
     own = render_labels(rule, labels, value)
     plain = {name: text for name, text in labels.items() if name != "__name__"}
     full = {**plain, **own, "alertname": rule.rule.name}
     data: dict[str, Any] = {
         "labels": full,
         "value": value,
-        "duration": now - alert.active_at,
+        "duration": now - alert.active_at + (0.0 if alert.no_data else rule.proves),
         "job": job_facts(record),
         "threshold": rule.rule.threshold,
     }

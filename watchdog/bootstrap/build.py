@@ -17,7 +17,7 @@ from watchdog.engine.program import Program, program_of, source_info
 from watchdog.errors import UsageError
 from watchdog.model import Snapshot
 from watchdog.ports import Clock, Receiver, Secrets, Source
-from watchdog.receivers import RECEIVER_TYPES, ReceiverContext
+from watchdog.receivers import RECEIVER_TYPES, Pacer, ReceiverContext
 from watchdog.rules import load, schema
 from watchdog.rules.model import Ruleset
 from watchdog.settings import Settings
@@ -71,9 +71,15 @@ def build_source(config: SourceConfig, ruleset: Ruleset, env: Environment) -> So
     return SOURCE_TYPES[config.type].build(config, context)
 
 
-def build_receivers(ruleset: Ruleset, env: Environment) -> dict[str, Receiver]:
-    """Build every receiver of a rules file. Raises UsageError for the first secret that is not set."""
-    return {config.name: build_receiver(config, env) for config in ruleset.receivers}
+def build_receivers(
+    ruleset: Ruleset, env: Environment, permit: Callable[[], None] = lambda: None
+) -> dict[str, Receiver]:
+    """Build every receiver of a rules file. Raises UsageError for the first secret that is not set.
+
+    ``permit`` raises when this process may not speak any more; see ``Pacer``.
+    """
+    pacer = Pacer(env.clock, env.sleep, permit)
+    return {config.name: build_receiver(config, env, pacer) for config in ruleset.receivers}
 
 
 def missing(ruleset: Ruleset, env: Environment) -> list[str]:
@@ -96,9 +102,10 @@ def require(ruleset: Ruleset, env: Environment) -> None:
         raise UsageError("\n".join([found[0], *(f"error: {text}" for text in found[1:])]))
 
 
-def build_receiver(config: ReceiverConfig, env: Environment) -> Receiver:
-    """Build one receiver. Raises UsageError for a secret that is not set."""
-    context = ReceiverContext(secrets=env.secrets, clock=env.clock, sleep=env.sleep, write=env.write)
+def build_receiver(config: ReceiverConfig, env: Environment, pacer: Pacer | None = None) -> Receiver:
+    """Build one receiver, paced together with others of ``pacer``. Raises UsageError for a secret that is not set."""
+    shared = pacer or Pacer(env.clock, env.sleep)
+    context = ReceiverContext(secrets=env.secrets, clock=env.clock, sleep=env.sleep, write=env.write, pacer=shared)
     return RECEIVER_TYPES[config.type].build(config, context)
 
 

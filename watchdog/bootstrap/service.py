@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from watchdog.bootstrap.build import (
     Environment,
@@ -20,6 +21,7 @@ from watchdog.bootstrap.build import (
 from watchdog.bootstrap.standby import wait_for_lease
 from watchdog.delivery import Sender, SenderEvent, SenderThread
 from watchdog.engine.engine import Engine
+from watchdog.ports import Outbox
 from watchdog.rules.model import Ruleset
 from watchdog.service import api, report
 from watchdog.service.api import explain, v2
@@ -30,6 +32,7 @@ from watchdog.service.http import HttpServer, make_app, parse_listen
 from watchdog.service.loop import Loop, Maintenance
 from watchdog.service.memory import tune_collector
 from watchdog.service.metrics import Metrics
+from watchdog.service.notices import Notices
 from watchdog.service.poller import Poller
 from watchdog.store import lease_for
 
@@ -37,6 +40,8 @@ log = logging.getLogger("watchdog")
 
 DRAIN_SECONDS = 8.0
 """How long a stop waits for messages under way; Docker kills after 10 s."""
+_AT_ONCE = 500
+"""Rows that are given up in one transaction."""
 KEEP_CLOSED = 7 * 86400.0
 """Seconds for which the store keeps what is over."""
 
@@ -49,9 +54,9 @@ class Service:
         self._ruleset = ruleset
         require(ruleset, env)
         self._sources = build_sources(ruleset, env)
-        self._receivers = build_receivers(ruleset, env)
         self.stop = threading.Event()
         self._lease = lease_for(env.settings.store, time.sleep, self.stop.set)
+        self._receivers = build_receivers(ruleset, env, self._lease.check)
         self._store = open_store(env.settings, self._lease)
         self._guard = Guard()
         self._metrics = Metrics()
@@ -72,9 +77,11 @@ class Service:
 
     def _run(self) -> None:
         env, ruleset = self._env, self._ruleset
-        engine = build_engine(build_program(ruleset, self._sources), self._store.load(), env)
+        snapshot = self._store.load()
+        engine = build_engine(build_program(ruleset, self._sources), snapshot, env)
         parse_listen(env.settings.listen)  # before anything is started
-        senders = self._start_senders()
+        park_orphans(self._store, self._receivers, env.clock())
+        senders = self._start_senders(self._notices(snapshot.meta))
         loop = self._make_loop(engine, senders)
         http = self._server(loop)
         http.start()
@@ -107,17 +114,26 @@ class Service:
         ]
         return HttpServer(make_app(loop.health, loop.period, routes, access), settings.listen)
 
-    def _start_senders(self) -> dict[str, SenderThread]:
+    def _notices(self, meta: Mapping[str, str]) -> Notices:
+        receivers = {config.name: config.send_resolved for config in self._ruleset.receivers}
+
+        def waiting(receiver: str) -> int:
+            return self._store.outbox_depth().get(receiver, 0)
+
+        return Notices(receivers, meta, self._store.commit, waiting, self._env.clock)
+
+    def _start_senders(self, notices: Notices) -> dict[str, SenderThread]:
+        def on_event(event: SenderEvent) -> None:
+            notices.tell(event)  # first: it may fail, and the event is then told again
+            report.sender(event)
+            self._metrics.sender(event)
+
         senders = {}
         for name, receiver in self._receivers.items():
-            sender = Sender(receiver, self._store, clock=self._env.clock, on_event=self._on_event)
+            sender = Sender(receiver, self._store, clock=self._env.clock, on_event=on_event)
             senders[name] = SenderThread(sender, guard=self._guard, speed=self._env.speed)
             senders[name].start()
         return senders
-
-    def _on_event(self, event: SenderEvent) -> None:
-        report.sender(event)
-        self._metrics.sender(event)
 
     def _make_loop(self, engine: Engine, senders: Mapping[str, SenderThread]) -> Loop:
         env, ruleset = self._env, self._ruleset
@@ -146,6 +162,16 @@ class Service:
             stop=self.stop,
             metrics=self._metrics,
         )
+
+
+def park_orphans(outbox: Outbox, receivers: Container[str], now: float) -> None:
+    """Give up what waits for receivers that the rules no longer have: nobody would ever send it. Raises StoreError."""
+    for name, count, _ in outbox.waiting():
+        if name in receivers:
+            continue
+        while rows := outbox.due(name, math.inf, _AT_ONCE):
+            outbox.park([row.notification.id for row in rows], error="receiver removed", now=now)
+        log.warning("given up: receiver removed", extra={"receiver": name, "rows": count})
 
 
 def announce(ruleset: Ruleset, env: Environment) -> None:

@@ -39,7 +39,7 @@ watchdog demo: simulated Baseten, Alaya NeW and Slack on this machine; {speed:.0
 The rules are the starter pack ({rules}). What Slack would show in #{channel}:
 """
 WHAT_NEXT = """
-That was the demo: {messages} with {replies} in the threads. Jobs that were well stayed quiet.
+{ending}: {messages} with {replies} in the threads.{quiet}
 
 What to do next:
   1. cp rules.example.toml rules.toml       and name your clouds and your channel in it
@@ -139,7 +139,7 @@ def _play(stage: Stage, clock: SpedUp) -> None:
         timer.start()
         service.run()
         timer.cancel()
-    _close(fake)
+    _close(fake, whole=clock() >= clock.start + stage.length)
 
 
 @contextlib.contextmanager
@@ -152,7 +152,7 @@ def _serve(name: str, world: World) -> Iterator[str]:
 def _rules(urls: Mapping[str, str], slack_url: str) -> Ruleset:
     """Return the starter pack, pointed at the fakes, speaking to one channel."""
     ruleset = point_at(load_rules(starter_rules()), urls)
-    receiver = SlackConfig(name="slack", type="slack", channel=CHANNEL, base_url=f"{slack_url}/api/")
+    receiver = SlackConfig(name="slack", type="slack", channel=CHANNEL, mention="@here", base_url=f"{slack_url}/api/")
     route = Route(receivers=("slack",), place="demo")
     return replace(ruleset, receivers=(receiver,), routes=(route,))
 
@@ -187,11 +187,17 @@ def _lines(words: str) -> list[str]:
     return [head, *([f"  {' · '.join(facts)}"] if facts else []), *(f"  {line}" for line in rest)]
 
 
-def _close(fake: FakeSlack) -> None:
+def _close(fake: FakeSlack, *, whole: bool) -> None:
     parents = fake.workspace.parents()
     replies = sum(len(fake.workspace.thread(parent.ts)) for parent in parents)
     print(
-        WHAT_NEXT.format(messages=_count(len(parents), "message"), replies=_count(replies, "reply"), program=_program())
+        WHAT_NEXT.format(
+            ending="That was the demo" if whole else "The demo was interrupted",
+            quiet=" Jobs that were well stayed quiet." if whole else "",
+            messages=_count(len(parents), "message"),
+            replies=_count(replies, "reply"),
+            program=_program(),
+        )
     )
 
 

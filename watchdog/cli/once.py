@@ -58,7 +58,7 @@ def dry_run(ruleset: Ruleset, env: Environment) -> int:
     """Poll and evaluate on top of the stored state; print what would be sent, change nothing."""
     sources = build_sources(ruleset, env)
     engine, result, polls = tick(ruleset, sources, stored(env.settings), env)
-    report.tick(result, polls, engine)
+    report.tick(result, polls, engine, dry=True)
     count = len(result.notifications)
     print(f"{count} message{'s' if count != 1 else ''} would be sent")
     for row in result.notifications:

@@ -7,7 +7,10 @@ import time
 
 from watchdog.bootstrap import existing_store
 from watchdog.cli import common
+from watchdog.incidents.severity import rank
 from watchdog.model import Alert, AlertState, Incident, JobRecord
+
+_STATES = (AlertState.FIRING, AlertState.PENDING, AlertState.INACTIVE)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,17 +30,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def handle_alerts(arguments: argparse.Namespace) -> int:
-    """Print alerts, firing ones first."""
+    """Print alerts: by severity, then firing ones first, then the oldest first."""
     with existing_store(common.environment().settings) as store:
         found = [alert for alert in store.alerts() if arguments.all or alert.state is not AlertState.INACTIVE]
-    found.sort(key=lambda alert: (alert.state is not AlertState.FIRING, alert.active_at))
+    found.sort(key=lambda alert: (-rank(alert.severity), _STATES.index(alert.state), alert.active_at))
     if arguments.format == "json":
         common.print_json([common.plain(alert) for alert in found])
     elif not found:
         print("no alert is pending or firing")
     else:
         now = time.time()
-        header = ("STATE", "ALERT", "SEVERITY", "SINCE", "FOR", "SUMMARY")
+        header = ("SEVERITY", "STATE", "ALERT", "SOURCE", "JOB", "SINCE", "FOR", "SUMMARY")
         print(common.table(header, [_alert_row(alert, now) for alert in found]))
     return 0
 
@@ -74,11 +77,14 @@ def handle_jobs(arguments: argparse.Namespace) -> int:
 
 def _alert_row(alert: Alert, now: float) -> tuple[str, ...]:
     state = f"{alert.state.value} (unknown)" if alert.unknown_since is not None else alert.state.value
+    labels = alert.label_map
     lasted = (alert.resolved_at or now) - alert.active_at
     return (
+        alert.severity or "-",
         state,
         alert.rule,
-        alert.severity or "-",
+        labels.get("source") or "-",
+        labels.get("job_name") or labels.get("job") or "-",
         common.when(alert.active_at),
         f"{lasted / 60:.0f}m",
         alert.summary,

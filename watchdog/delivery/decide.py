@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from watchdog.errors import DeliveryError, DeliveryErrorKind
+from watchdog.waiting import MAX_RETRY_AFTER
 
 Random = Callable[[], float]
 """Returns a number in [0, 1)."""
@@ -18,6 +19,11 @@ class Policy:
 
     first_wait: float = 1.0
     longest_wait: float = 300.0
+    first_blind_wait: float = 60.0
+    """After a try that may have arrived while nothing can tell whether it did: each further one may be a copy."""
+    longest_blind_wait: float = 3600.0
+    unsure_tries: int = 10
+    """Tries of a message that is answered with a word that nobody knows, before that counts as permanent."""
     probe_wait: float = 600.0
     """Between tries of a receiver that refuses for good."""
     quota_wait: float = 600.0
@@ -72,16 +78,20 @@ def decide(error: DeliveryError, tried: Try, now: float, policy: Policy, random:
     if error.kind is DeliveryErrorKind.CONTENT:
         return Decision(Action.PARK if tried.plain else Action.PLAIN, now, now)
     hold = error.retry_after is not None
-    asked = now + max(policy.first_wait, error.retry_after or 0.0)  # "after 0 s" must not become a hot loop
-    if error.kind is DeliveryErrorKind.PERMANENT:
+    # "after 0 s" must not become a hot loop, nor a slip of the other side silence it for years
+    asked = now + min(MAX_RETRY_AFTER, max(policy.first_wait, error.retry_after or 0.0))
+    given_up = error.unsure and tried.attempts + 1 >= policy.unsure_tries
+    if error.kind is DeliveryErrorKind.PERMANENT or given_up:
         return Decision(Action.STOP, now, max(asked, now + policy.probe_wait), hold)
     if error.kind is DeliveryErrorKind.QUOTA:
         resume_at = max(asked, now + policy.quota_wait)
         return Decision(Action.RETRY, resume_at, resume_at, hold)
+    mine, its = backoff(tried.attempts, policy, random), backoff(tried.failures, policy, random)
+    if error.blind:
+        mine = min(policy.longest_blind_wait, policy.first_blind_wait * 2.0 ** min(tried.attempts, 32))
     if hold:
-        return Decision(Action.RETRY, asked, asked, hold)
-    mine = backoff(tried.attempts, policy, random)
-    return Decision(Action.RETRY, now + mine, now + backoff(tried.failures, policy, random))
+        return Decision(Action.RETRY, max(asked, now + mine) if error.blind else asked, asked, hold)
+    return Decision(Action.RETRY, now + mine, now + its)
 
 
 def backoff(failures: int, policy: Policy, random: Random) -> float:

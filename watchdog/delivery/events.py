@@ -39,6 +39,8 @@ class SenderEvent:
     """Age of the oldest transition among them, when that is more than ``LATE_AFTER``; else None."""
     age_seconds: float = 0.0
     """Age of the oldest transition among them."""
+    held_until: float | None = None
+    """Unix seconds until which nothing goes to this receiver, because it asked for that; else None."""
 
 
 def late_seconds(created_at: float, now: float) -> float | None:

@@ -33,10 +33,15 @@ class SenderDelivery:
     plain: bool
     maybe_sent: bool
     keeper: Callable[[Receipt], None]
+    newest: Callable[[], Receipt | None] = lambda: None
 
     def keep(self, receipt: Receipt) -> None:
         """Write ``receipt`` durably now. Raises StoreError."""
         self.keeper(receipt)
+
+    def recent(self) -> Receipt | None:
+        """Return the newest receipt of any incident of this receiver. Raises StoreError."""
+        return self.newest()
 
 
 class Sender:
@@ -54,8 +59,8 @@ class Sender:
     ) -> None:
         self.clock = clock
         """Read around each delivery: one may take long, and waits count from the answer."""
-        self.stopped = False
-        """Whether the receiver refuses for good."""
+        self._refused: set[str] = set()
+        """Incidents whose message the receiver refused for good."""
         self._receiver = receiver
         self._outbox = outbox
         self._on_event = on_event
@@ -64,6 +69,10 @@ class Sender:
         self._counts: Counter[EventKind] = Counter()
         self._failures = 0
         self._resume_at = -inf
+        self._wait = 0.0
+        """Seconds from the answer to ``_resume_at``."""
+        self._holds = False
+        """Whether the receiver itself asked for that wait, which is then written down."""
         self._failed_at: dict[str, float] = {}
         """Incidents whose last try failed: they go last, so that a bad message does not stand before all others."""
         self._later: list[float] = []
@@ -74,6 +83,11 @@ class Sender:
     def name(self) -> str:
         """The receiver's name."""
         return self._receiver.name
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the receiver refuses something for good; until all that it refused has been taken."""
+        return bool(self._refused)
 
     @property
     def counts(self) -> Mapping[EventKind, int]:
@@ -98,6 +112,7 @@ class Sender:
         beside DeliveryError goes through, after its rows were postponed.
         """
         self._finish_writing()
+        self._shorten(now)
         if now < self._resume_at:
             return self._come_back(now)
         rows = self._outbox.due(self.name, now, self._policy.batch)
@@ -110,6 +125,13 @@ class Sender:
             if self._resume_at > now:
                 return self._come_back(now)
         return now if len(rows) >= self._policy.batch else self._come_back(now)
+
+    def _shorten(self, now: float) -> None:
+        """Wait no longer than was asked for when the clock was set back."""
+        if self._resume_at > now + self._wait:
+            self._resume_at = now + self._wait
+            if self._holds:
+                self._outbox.hold(self.name, self._resume_at)
 
     def _come_back(self, now: float) -> float:
         self._later = [time for time in self._later if time > now]
@@ -144,6 +166,7 @@ class Sender:
             plain=plain,
             maybe_sent=any(row.maybe_sent for row in rows),
             keeper=lambda receipt: self._outbox.keep_receipt(incident, self.name, receipt),
+            newest=lambda: self._outbox.recent_receipt(self.name),
         )
         answered = False
         try:
@@ -166,12 +189,17 @@ class Sender:
 
         def write() -> None:
             self._outbox.delivered(ids, self.name, incident, receipt, now)
-            if self.stopped:
-                self.stopped = False
-                self._tell(EventKind.RECOVERED, rows, "", now)
+            self._accept(rows, now)
             self._tell(EventKind.SENT, rows, "", now)
 
         self._write(write)
+
+    def _accept(self, rows: Sequence[Pending], now: float) -> None:
+        """Note that these rows stand in nobody's way any more."""
+        incident = rows[0].notification.incident
+        if self._refused == {incident}:
+            self._tell(EventKind.RECOVERED, rows, "", now)
+        self._refused.discard(incident)
 
     def _park(self, rows: Sequence[Pending], error: DeliveryError, now: float) -> None:
         self._failures = 0
@@ -179,6 +207,7 @@ class Sender:
 
         def write() -> None:
             self._outbox.park(_ids(rows), error=str(error), now=now)
+            self._accept(rows, now)
             self._tell(EventKind.PARKED, rows, error.reason, now)
 
         self._write(write)
@@ -188,11 +217,14 @@ class Sender:
         plain = decision.action is Action.PLAIN or any(row.plain for row in rows)
         maybe_sent = error.ambiguous or any(row.maybe_sent for row in rows)
         kind = EventKind.RETRY
-        if decision.action is Action.STOP and not self.stopped:
-            kind, self.stopped = EventKind.STOPPED, True
+        if decision.action is Action.STOP:
+            kind = kind if self.stopped else EventKind.STOPPED
+            self._refused.add(rows[0].notification.incident)
         if decision.action is not Action.PLAIN:
             self._failures += 1
             self._resume_at = decision.resume_at
+            self._wait = decision.resume_at - now
+            self._holds = decision.hold
             self._later.append(decision.not_before)
             if not decision.hold:
                 self._failed_at[rows[0].notification.incident] = now
@@ -201,7 +233,7 @@ class Sender:
             if decision.hold:
                 self._outbox.hold(self.name, decision.resume_at)
             self._outbox.postpone(_ids(rows), decision.not_before, error=str(error), plain=plain, maybe_sent=maybe_sent)
-            self._tell(kind, rows, error.reason, now)
+            self._tell(kind, rows, error.reason, now, held_until=decision.resume_at if decision.hold else None)
 
         self._write(write)
 
@@ -227,13 +259,15 @@ class Sender:
             self._unwritten()
             self._unwritten = None
 
-    def _tell(self, kind: EventKind, rows: Sequence[Pending], reason: str, now: float) -> None:
+    def _tell(
+        self, kind: EventKind, rows: Sequence[Pending], reason: str, now: float, held_until: float | None = None
+    ) -> None:
         oldest = min(row.notification.created_at for row in rows)
         attempts = max(row.attempts for row in rows) + 1
         self._counts[kind] += 1
         age = max(0.0, now - oldest)
         late = late_seconds(oldest, now)
-        self._on_event(SenderEvent(kind, self.name, _ids(rows), reason, attempts, late, age))
+        self._on_event(SenderEvent(kind, self.name, _ids(rows), reason, attempts, late, age, held_until))
 
 
 def drain(senders: Sequence[Sender], now: float) -> bool:

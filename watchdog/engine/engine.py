@@ -12,10 +12,21 @@ from watchdog.engine.program import Program
 from watchdog.engine.trace import Trace
 from watchdog.history import History, SeriesPoints
 from watchdog.incidents.book import Book
-from watchdog.jobs.registry import Registry
-from watchdog.jobs.series import job_samples, source_samples
+from watchdog.jobs.registry import JobChanges, Registry
+from watchdog.jobs.series import STATE_SERIES, job_samples, over, source_samples
 from watchdog.jobs.sources import Sources
-from watchdog.model import AlertState, Changes, JobKey, JobReading, JobRecord, Notification, Poll, PollRequest, Snapshot
+from watchdog.model import (
+    AlertState,
+    Changes,
+    JobKey,
+    JobReading,
+    JobRecord,
+    Notification,
+    OwnRow,
+    Poll,
+    PollRequest,
+    Snapshot,
+)
 from watchdog.muting import Mutes, Silences
 
 KEEP_ENDED_JOBS = 7 * 86400.0
@@ -58,6 +69,10 @@ class Engine:
         """When rules were last judged."""
         self.trace = Trace()
         self._read_before: set[JobKey] = set()
+        self._unfinished = JobChanges(tuple(self._drop_unconfigured(now)))
+        """What became of jobs and no tick has returned yet: of the start, or of ticks that failed."""
+        self._settled = self.judge.alerts
+        """The alerts after the last tick that did not fail."""
 
     def request(self, source: str, now: float) -> PollRequest:
         """Return what to ask of a source now: backfill what the history does not hold yet."""
@@ -68,18 +83,24 @@ class Engine:
         """Take in finished polls, judge every rule, and return what changed. Deterministic."""
         self.sources.apply(polls, now)
         known = {record.job.key for record in self.registry.active()}
-        jobs = self.registry.apply(polls, now)
+        jobs = self._unfinished = self._unfinished.then(self.registry.apply(polls, now))
         dropped = self._ingest(polls, {record.job.key for record in jobs.read}, now)
-        self._write_own(jobs.read, now)
+        self._write_own({r.job.key: r for r in (*jobs.read, *self.registry.untold())}.values(), now)
+        self.judge.restore(self._settled)
         judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
         over = self.silences.end_with([record.job.key for record in jobs.ended], now)
         told = self.book.tell(judgement.changed, self.registry, now, self.mutes(now))
-        self._tidy(jobs.ended, now)
+        judged = [r.job.key for r in self.registry.untold() if r.job.key not in judgement.untold]
+        self.registry.told(judged)
+        keys = dict.fromkeys([*(r.job.key for r in jobs.changed), *judged])
+        records = tuple(record for key in keys if (record := self.registry.get(key)) is not None)
+        self._tidy(records, now)
+        self._unfinished, self._settled = JobChanges(), self.judge.alerts
         self.last, self.last_at = judgement, now
         self.trace.record([rule.rule.name for rule in self.program.rules], judgement, self.judge.alerts.values(), now)
         changes = Changes(
             at=now,
-            jobs=jobs.changed,
+            jobs=records,
             alerts=judgement.changed,
             forgotten_alerts=judgement.forgotten,
             incidents=told.incidents,
@@ -104,11 +125,23 @@ class Engine:
         return dropped
 
     def _write_own(self, read: Iterable[JobRecord], now: float) -> None:
-        rows = list(source_samples(self.sources))
+        rows: dict[float, list[OwnRow]] = {self.program.interval: list(source_samples(self.sources))}
         for record in read:
-            newest = self.history.newest_of_job(record.job.source, record.job.job)
-            rows += job_samples(record, newest, now)
-        self.history.put_many(rows, now, self.program.interval)
+            job = record.job
+            for metric in STATE_SERIES if record.status_since == now else ():
+                if over(metric, job.status):
+                    self.history.forget({"__name__": metric, "source": job.source, "job": job.job})
+            state = self.sources.get(job.source)
+            step = self.program.interval if state is None else state.info.interval
+            newest = self.history.newest_of_job(job.source, job.job)
+            rows.setdefault(step, []).extend(job_samples(record, newest, now))
+        for step, found in rows.items():
+            self.history.put_many(found, now, step)
+
+    def _drop_unconfigured(self, now: float) -> list[JobRecord]:
+        """End the jobs of sources that the rules file names no more; nothing else would ever end them."""
+        gone = {r.job.source for r in self.registry.active() if self.sources.get(r.job.source) is None}
+        return [record for source in sorted(gone) for record in self.registry.drop_source(source, now)]
 
     def _backfilled(self, polls: Iterable[Poll]) -> frozenset[JobKey]:
         """Return the jobs whose samples were read for the first time in this process."""
@@ -135,8 +168,10 @@ class Engine:
         terms = self.program.terms
         return Mutes(self.silences, terms.inhibits, terms.mute_times, firing, now)
 
-    def _tidy(self, ended: Iterable[JobRecord], now: float) -> None:
-        for record in ended:
+    def _tidy(self, changed: Iterable[JobRecord], now: float) -> None:
+        for record in changed:
+            if record.active or record.end_untold:
+                continue
             self.history.forget({"source": record.job.source, "job": record.job.job})
             self._read_before.discard(record.job.key)
         self.history.trim(now)

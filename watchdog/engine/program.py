@@ -14,6 +14,8 @@ from watchdog.rules.model import Ruleset
 LOOKBACK = 300.0
 """Prometheus's look-back: how old a sample an instant selector may take, at least."""
 SHORTEST_WINDOW = 900.0
+LONGEST_GRACE = 7 * 86400.0
+"""Seconds of history read at most to find the start of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,9 @@ class Program:
 
     @property
     def window(self) -> float:
-        """Seconds of history that the rules need."""
-        return max([SHORTEST_WINDOW, self.lookback, *(rule.window for rule in self.rules)])
+        """Seconds of history that the rules need; ``grace`` may count from a job's first sample."""
+        grace = min(LONGEST_GRACE, max((rule.rule.grace for rule in self.rules), default=0.0))
+        return max([SHORTEST_WINDOW, self.lookback, grace, *(rule.window for rule in self.rules)])
 
 
 def source_info(source: Source, interval: float, stale_after: float | None) -> SourceInfo:

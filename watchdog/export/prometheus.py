@@ -126,7 +126,7 @@ def _annotations(rule: Rule, notes: list[str]) -> dict[str, str]:
     for key, text in texts.items():
         if not text.strip():
             continue
-        translated = translate(text, rule.name, rule.threshold, rule.labels)
+        translated = translate(text, rule.name, rule.threshold, rule.labels, proves=rule.proves)
         notes += [f"{key}: {note}" for note in translated.notes]
         if translated.text is not None and translated.text.strip():
             found[key] = translated.text.strip()

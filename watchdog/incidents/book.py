@@ -236,7 +236,6 @@ class Book:
         conversation = replace(conversation, muted=tuple(sorted({*muted, *unheard})))
         if quiet:
             return None, conversation
-        exprs = {name: rule.expr for name, rule in self.terms.rules.items()}
         flips = {key: len(times) for key, times in incident.flips if key in incident.flapping}
         notification = Notification(
             id=f"{incident.id}-{terms.receiver}-{sequence}",
@@ -247,6 +246,6 @@ class Book:
             ping=reason in PINGS,
             created_at=now,
             changed=changed_since(told, standing),
-            view=view_of(incident, seen, Marks(exprs, muted, flips), scene.registry),
+            view=view_of(incident, seen, Marks(self.terms.rules, now, muted, flips), scene.registry),
         )
         return notification, conversation

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from watchdog.incidents.severity import highest, rank
 from watchdog.jobs.registry import Registry
 from watchdog.model import Alert, AlertState, AlertView, Incident, IncidentView, Job, JobKey, Labels, labels_of
+from watchdog.rules.model import Rule
 
 
 def group_labels_of(labels: Mapping[str, str], group_by: Iterable[str]) -> Labels:
@@ -36,8 +37,9 @@ def is_firing(alert: Alert) -> bool:
 class Marks:
     """What is known of alerts beside themselves."""
 
-    exprs: Mapping[str, str]
-    """By rule."""
+    rules: Mapping[str, Rule]
+    """By name."""
+    now: float
     muted: Mapping[str, str] = field(default_factory=dict)
     """By alert: what mutes it."""
     flips: Mapping[str, int] = field(default_factory=dict)
@@ -63,6 +65,7 @@ def view_of(incident: Incident, members: Iterable[Alert], marks: Marks, registry
 
 def _alert_view(alert: Alert, marks: Marks) -> AlertView:
     flips = marks.flips.get(alert.fingerprint, 0)
+    rule = marks.rules.get(alert.rule)
     open_ = alert.state is AlertState.FIRING or flips > 0
     return AlertView(
         fingerprint=alert.fingerprint,
@@ -80,9 +83,13 @@ def _alert_view(alert: Alert, marks: Marks) -> AlertView:
         unknown=alert.unknown_since is not None,
         event=alert.event,
         end_reason="" if alert.event else alert.end_reason,
-        expr=marks.exprs.get(alert.rule, ""),
+        expr=rule.expr if rule else "",
         muted=marks.muted.get(alert.fingerprint, ""),
         flips=flips,
+        proves=rule.proves if rule and not alert.no_data else 0.0,
+        value_at_fire=alert.value_at_fire,
+        held=is_firing(alert) and alert.last_seen_at is not None and alert.last_seen_at < marks.now,
+        forecast=rule is not None and rule.predicts,
     )
 
 

@@ -33,6 +33,14 @@ class JobChanges:
     read: tuple[JobRecord, ...] = ()
     """Jobs whose state was read now; of the ended ones only those that ended now: the others are history."""
 
+    def then(self, later: JobChanges) -> JobChanges:
+        """Return both rounds as one; of a record in both the later form counts, and only the later were read now."""
+        return JobChanges(_newest_form(self.changed, later.changed), _newest_form(self.ended, later.ended), later.read)
+
+
+def _newest_form(before: Iterable[JobRecord], after: Iterable[JobRecord]) -> tuple[JobRecord, ...]:
+    return tuple({record.job.key: record for record in (*before, *after)}.values())
+
 
 class Registry:
     """All jobs known, by key. Ended ones stay until they are forgotten, so that none is announced twice."""
@@ -93,6 +101,15 @@ class Registry:
                 dropped.append(after)
         return dropped
 
+    def untold(self) -> list[JobRecord]:
+        """Return the ended jobs whose end no rule has been judged on without doubt."""
+        return [record for record in self._records.values() if record.end_untold]
+
+    def told(self, keys: Iterable[JobKey]) -> None:
+        """Note that every rule has been judged on the ends of these jobs."""
+        for key in keys:
+            self._records[key] = replace(self._records[key], end_untold=False)
+
     def forget(self, before: float) -> None:
         """Drop the records of jobs that ended before this time; the store collects its own."""
         for key, record in list(self._records.items()):
@@ -117,6 +134,8 @@ class Registry:
     def _read(self, before: JobRecord | None, reading: JobReading, now: float) -> JobRecord:
         job = reading.job if before is None else _keep_known(before.job, reading.job)
         self._failed[job.key] = reading.failed_metrics
+        if before is not None and not before.active and reading.error:
+            return before  # a state from before the failed request is no news of a job that has ended
         if before is None or (not before.active and not job.status.terminal):
             before = JobRecord(job=job, first_seen=now, status_since=now)  # new, or resumed under its old id
         since = before.status_since if before.job.status is job.status else now
@@ -125,10 +144,10 @@ class Registry:
             running = _running_since(before, reading, now)
         elif job.status in (JobStatus.PENDING, JobStatus.STARTING):
             running = None
-        ended_at, reason = before.ended_at, before.end_reason
-        if job.status.terminal and ended_at is None:
-            ended_at, reason = now, _END_REASON[job.status]
-        return replace(before, job=job, status_since=since, running_since=running, ended_at=ended_at, end_reason=reason)
+        after = replace(before, job=job, status_since=since, running_since=running)
+        if job.status.terminal and before.active:
+            return replace(after, ended_at=now, end_reason=_END_REASON[job.status], end_untold=True)
+        return after
 
 
 def _running_since(before: JobRecord, reading: JobReading, now: float) -> float:

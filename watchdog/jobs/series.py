@@ -13,6 +13,19 @@ from watchdog.model import JobRecord, JobStatus, Labels, OwnRow
 
 _STATUS_LABELS: dict[JobStatus, Labels] = {status: (("status", status.value),) for status in JobStatus}
 
+_WAITING = frozenset({JobStatus.PENDING, JobStatus.STARTING})
+STATE_SERIES: dict[str, frozenset[JobStatus]] = {
+    "job_pending_seconds": _WAITING,
+    "job_running_seconds": frozenset({JobStatus.RUNNING}),
+    "job_sample_age_seconds": frozenset({JobStatus.RUNNING}),
+}
+"""Series that a job has in some states only: in the others their absence is knowledge, not missing data."""
+
+
+def over(metric: str, status: JobStatus) -> bool:
+    """Whether a job in this state cannot have this series. Of a state that is not known nothing follows."""
+    return status is not JobStatus.UNKNOWN and metric in STATE_SERIES and status not in STATE_SERIES[metric]
+
 
 def job_samples(record: JobRecord, newest: float | None, now: float) -> Iterator[OwnRow]:
     """Yield the series of one job whose state was read now. ``newest`` is its newest resource sample."""
@@ -23,7 +36,7 @@ def job_samples(record: JobRecord, newest: float | None, now: float) -> Iterator
         yield OwnRow(base, "job_gpus", (), float(job.gpus))
     if job.cost_usd_per_hour is not None:
         yield OwnRow(base, "job_cost_usd_per_hour", (), job.cost_usd_per_hour)
-    if job.status in (JobStatus.PENDING, JobStatus.STARTING):
+    if job.status in _WAITING:
         since = job.created_at if job.created_at is not None else record.first_seen
         yield OwnRow(base, "job_pending_seconds", (), max(0.0, now - since))
     if job.status is JobStatus.RUNNING and record.running_since is not None:

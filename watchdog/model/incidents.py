@@ -59,6 +59,18 @@ class AlertView:
     """What mutes it (a silence, another alert, a mute time); empty if nothing does."""
     flips: int = 0
     """How often it changed lately, while it flaps; 0 while it does not."""
+    proves: float = 0.0
+    """Seconds before ``starts_at`` of which the expression says that it was so already (its window)."""
+    value_at_fire: float | None = None
+    held: bool = False
+    """Whether ``value`` is an old one: the expression no longer holds, and the alert is kept firing."""
+    forecast: bool = False
+    """Whether the value is a prediction."""
+
+    @property
+    def since(self) -> float:
+        """Since when it is known to have been so: for people; ``starts_at`` is when the expression began to hold."""
+        return self.starts_at - self.proves
 
 
 @dataclass(frozen=True, slots=True)

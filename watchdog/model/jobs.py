@@ -108,6 +108,8 @@ class JobRecord:
     ended_at: float | None = None
     end_reason: str = ""
     """``job completed``, ``job failed``, ``stopped by its user`` or ``gone``."""
+    end_untold: bool = False
+    """Its end was read, and a rule with ``event`` has yet to be judged on it without doubt."""
 
     @property
     def active(self) -> bool:

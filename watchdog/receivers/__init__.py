@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from watchdog.ports import Receiver
 from watchdog.receivers import console, slack, webhook
-from watchdog.receivers.base import ReceiverContext, ReceiverType
+from watchdog.receivers.base import Pacer, ReceiverContext, ReceiverType
 
-__all__ = ["RECEIVER_TYPES", "ReceiverContext", "ReceiverType", "console_receiver"]
+__all__ = ["RECEIVER_TYPES", "Pacer", "ReceiverContext", "ReceiverType", "console_receiver"]
 
 RECEIVER_TYPES: dict[str, ReceiverType] = {
     "console": ReceiverType(console.ConsoleConfig, console.build),

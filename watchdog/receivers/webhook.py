@@ -12,7 +12,9 @@ import hashlib
 import hmac
 import json
 import logging
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -27,8 +29,13 @@ from watchdog.receivers.base import ReceiverContext, retry_after, secret_or_rais
 
 NEVER = "0001-01-01T00:00:00Z"
 """Go's zero time: how Alertmanager writes the end of an alert that still fires."""
-_PERMANENT = frozenset({401, 403, 404, 410})
-_CONTENT = frozenset({400, 413, 422})
+DEADLINE = 30.0
+"""Real seconds for one request and its answer, whatever the receiving side does; or ``timeout`` if that is longer."""
+MAX_ANSWER = 64 * 1024
+"""Bytes of an answer that are read, for the connection to be kept; nothing in them matters."""
+FEW = 10
+"""Alerts in a body after a larger one was too large (413)."""
+_TOO_LARGE = 413
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -55,13 +62,18 @@ class WebhookReceiver:
         self.name = config.name
         self._config = config
         self._secrets = context.secrets
-        self._client = httpx.Client(timeout=config.timeout, follow_redirects=False)
+        self._clock = context.clock
+        self._client = _client(config)
 
     def deliver(self, delivery: Delivery) -> Receipt:
         """Post the notification, with the incident as it stood then; see ``ports.Receiver``."""
         for notification in delivery.notifications:
-            content = json.dumps(body_of(notification, self._config), ensure_ascii=False).encode(errors="replace")
-            self._post(content, self._headers(notification, delivery.now, content))
+            response = self._send(notification, delivery.now, self._config)
+            if response.status_code == _TOO_LARGE and self._shown(notification) > FEW:
+                fewer = self._config.model_copy(update={"max_alerts": FEW})
+                response = self._send(notification, delivery.now, fewer)
+            if not response.is_success:
+                raise self._refused(response)
         return {}
 
     def close(self) -> None:
@@ -75,21 +87,37 @@ class WebhookReceiver:
             identity["webhook-signature"] = signature(secret, notification.id, identity["webhook-timestamp"], content)
         return {"content-type": "application/json", "user-agent": "watchdog", **identity}
 
-    def _post(self, content: bytes, headers: Mapping[str, str]) -> None:
+    def _shown(self, notification: Notification) -> int:
+        return len(body_of(notification, self._config)["alerts"])
+
+    def _send(self, notification: Notification, now: float, config: WebhookConfig) -> httpx.Response:
+        content = json.dumps(body_of(notification, config), ensure_ascii=False).encode(errors="replace")
+        return self._post(content, self._headers(notification, now, content))
+
+    def _post(self, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
+        """Return the answer's status and headers; what it says is of no interest."""
         url = self._config.url
         address = url if isinstance(url, str) else secret_or_raise(self._secrets, url, self.name)
+        if self._client.is_closed:
+            self._client = _client(self._config)
+        # A read times out after a silence; only this ends an answer that comes byte by byte.
+        overdue = threading.Timer(max(DEADLINE, self._config.timeout), self._client.close)
+        overdue.daemon = True
+        overdue.start()
         try:
-            response = self._client.post(address, content=content, headers=dict(headers))
+            with self._client.stream("POST", address, content=content, headers=dict(headers)) as response:
+                _drain(response)
+                return response
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             text = f'webhook "{self.name}": its url is no web address; it begins with https://'
             raise DeliveryError(DeliveryErrorKind.PERMANENT, text, reason="invalid_url") from None
         except httpx.HTTPError as error:
             raise self._unanswered(error) from None
-        if not response.is_success:
-            raise self._refused(response)
+        finally:
+            overdue.cancel()
 
     def _unanswered(self, error: httpx.HTTPError) -> DeliveryError:
-        timeout = isinstance(error, httpx.TimeoutException)
+        timeout = isinstance(error, httpx.TimeoutException) or self._client.is_closed
         return DeliveryError(
             DeliveryErrorKind.TRANSIENT,
             f'webhook "{self.name}": no answer ({type(error).__name__})',
@@ -103,9 +131,23 @@ class WebhookReceiver:
             kind_of(status),
             f'webhook "{self.name}": HTTP {status}',
             reason=reason_of(status),
-            retry_after=retry_after(response.headers),
+            retry_after=retry_after(response.headers, self._clock()),
             ambiguous=status in (500, 502, 504),
         )
+
+
+def _client(config: WebhookConfig) -> httpx.Client:
+    return httpx.Client(timeout=config.timeout, follow_redirects=False)
+
+
+def _drain(response: httpx.Response) -> None:
+    """Read a short answer to its end; the status is known already, so that a broken one does no harm."""
+    size = 0
+    with suppress(httpx.HTTPError):
+        for part in response.iter_raw():
+            size += len(part)
+            if size > MAX_ANSWER:
+                return
 
 
 def build(config: WebhookConfig, context: ReceiverContext) -> WebhookReceiver:
@@ -120,10 +162,12 @@ def build(config: WebhookConfig, context: ReceiverContext) -> WebhookReceiver:
 
 
 def kind_of(status: int) -> DeliveryErrorKind:
-    """Return what an HTTP status means for the sender; 3xx and an unknown 4xx need somebody to act."""
-    if status >= 500 or status in (408, 429):
-        return DeliveryErrorKind.TRANSIENT
-    return DeliveryErrorKind.CONTENT if status in _CONTENT else DeliveryErrorKind.PERMANENT
+    """Return what an HTTP status means for the sender; 3xx and 4xx need somebody to act.
+
+    There is no plainer form of the body, so a body that is refused (400, 422) is refused for good too.
+    """
+    transient = status >= 500 or status in (408, 429)
+    return DeliveryErrorKind.TRANSIENT if transient else DeliveryErrorKind.PERMANENT
 
 
 def reason_of(status: int) -> str:

@@ -13,6 +13,7 @@ from watchdog.rules.checks import (
     check_labels,
     check_template,
     check_window,
+    speaks_of_end,
 )
 from watchdog.rules.locate import Part
 from watchdog.rules.matchers import parse_matcher
@@ -150,6 +151,15 @@ def _check_event(table: Table, section: RuleSection, report: Report) -> None:
     for key in _OF_RESOLVING if section.event else ():
         if getattr(section, key):
             report.add(table, (key,), "is about resolving, and an event never resolves", "leave it out, or event")
+    if section.expr is None or not speaks_of_end(section.expr):
+        return
+    if not section.event:
+        reason = "holds only for jobs that have ended, whose alerts are closed: it would never fire"
+        report.add(table, ("expr",), reason, "add event = true")
+    elif section.for_:
+        report.add(
+            table, ("for",), "waits, and the end of a job is seen only once: it would never fire", "leave it out"
+        )
 
 
 def _check_for(table: Table, section: RuleSection, context: Context, report: Report) -> None:

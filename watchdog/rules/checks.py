@@ -10,9 +10,9 @@ from watchdog import templates
 from watchdog.errors import PromQLError
 from watchdog.promql import Query, parse, point
 from watchdog.promql.functions import LABELLING
-from watchdog.promql.nodes import Aggregate, Binary, Call, Node, Subquery, Text
+from watchdog.promql.nodes import Aggregate, Binary, Call, Node, Number, Selector, Subquery, Text
 from watchdog.promql.parse import walk
-from watchdog.promql.storage import Matcher
+from watchdog.promql.storage import Matcher, MatchOp
 from watchdog.promql.write import duration
 from watchdog.rules.locate import Part
 from watchdog.rules.problems import Report, Table, misspelt, nearest
@@ -44,6 +44,7 @@ BARE: Mapping[str, Any] = {**SAMPLE, "labels": {}, "job": dict.fromkeys(SAMPLE["
 """The same of an alert of which little is known."""
 LONGEST_WINDOW = 7 * 86400.0
 """Seconds of history that a rule may ask for: memory is bounded by the longest window of all rules."""
+_END_STATES = ("completed", "failed", "stopped")
 _SEE = "docs/rules.md lists what is supported"
 
 
@@ -94,6 +95,23 @@ def check_expr(table: Table, key: str, text: str, context: Context, report: Repo
             reason, remedy = f"the subquery cannot hold two steps, {place}", "make it longer, or the step shorter"
             report.add(table, (key,), reason, remedy, _pointed(text, subquery))
     _check_grouping(table, key, query, context, report)
+
+
+def speaks_of_end(text: str) -> bool:
+    """Whether an expression holds only for jobs that have ended: ``job_status{status="failed"} == 1``, say."""
+    try:
+        node = parse(text).root
+    except PromQLError:
+        return False
+    while isinstance(node, Binary) and node.op in ("and", "unless"):
+        node = node.left
+    if isinstance(node, Binary) and isinstance(node.right, Number):
+        if (node.op, node.right.value) not in (("==", 1.0), (">", 0.0), (">=", 1.0), ("!=", 0.0)):
+            return False
+        node = node.left
+    return isinstance(node, Selector) and any(
+        (m.name, m.op) == ("status", MatchOp.EQUAL) and m.value in _END_STATES for m in node.matchers
+    )
 
 
 def _check_shape(table: Table, key: str, query: Query, report: Report) -> None:
@@ -178,8 +196,11 @@ def check_template(table: Table, keys: tuple[Part, ...], text: str, context: Con
             limit = 0.5 if "metric" in table.data else None
             templates.render(template, {**data, "threshold": limit})
     except ValueError as error:
-        report.add(table, keys, f"the template {error}", "docs/rules.md lists what a template may use")
+        reason, _, remedy = str(error).partition("; ")
+        reason = reason if reason.startswith("is not") else f"the template {reason}"
+        report.add(table, keys, reason, remedy or "docs/rules.md lists what a template may use")
         return
+    before = report.count
     for name in sorted(names.variables - templates.DATA_NAMES):
         report.add(table, keys, f"the template names {name}, which there is not", nearest(name, templates.DATA_NAMES))
     if names.job and keys[0] in ("labels", "severity"):
@@ -188,6 +209,9 @@ def check_template(table: Table, keys: tuple[Part, ...], text: str, context: Con
         report.add(table, keys, f"the template names job.{name}, which there is not", nearest(name, SAMPLE["job"]))
     for name in sorted(names.labels):
         check_label_name(table, keys, name, context, report)
+    blank = text and not templates.render(template, {**SAMPLE, "threshold": 0.5}).strip()
+    if blank and keys == ("summary",) and report.count == before:
+        report.add(table, keys, "prints nothing", "write a text, or leave it out for the built-in one")
 
 
 def _pointed(text: str, node: Node) -> str:

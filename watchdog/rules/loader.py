@@ -127,7 +127,7 @@ def _context(tables: Tables, poll: PollSection, sources: list[SourceConfig], met
         metrics,
         labels=frozenset(added.union(_ALWAYS, *(metric.labels for metric in metrics.values()))),
         shortest=min(intervals, default=poll.interval),
-        longest=max(intervals, default=poll.interval),
+        longest=max([*intervals, *(getattr(source, "step", 0.0) for source in sources)], default=poll.interval),
         receivers=frozenset(_names(tables.arrays["receivers"])),
         mute_times=frozenset(_names(tables.arrays["mute_times"])),
     )

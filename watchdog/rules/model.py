@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from watchdog.config import ReceiverConfig, SourceConfig
+from watchdog.promql.parse import parse
 from watchdog.promql.storage import Matcher
 
 NoData = Literal["keep", "alert", "resolve"]
@@ -41,6 +42,16 @@ class Rule:
     """The short form's metric, for units in texts."""
     threshold: float | None = None
     """The short form's limit, for charts and texts."""
+
+    @property
+    def proves(self) -> float:
+        """For how many seconds the condition has held already when ``expr`` begins to hold; see ``Query.proves``."""
+        return parse(self.expr).proves
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the value of ``expr`` is a forecast."""
+        return parse(self.expr).predicts
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ NEEDED = ("sources", "receivers", "routes", "rules")
 ARRAYS = (*NEEDED, "mute_times", "inhibit")
 SINGLE = ("poll", "flapping")
 """Tables that there are once."""
+_LONG_INTEGER = re.compile(r"\d(?:_?\d){4299,}")
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
 
 
@@ -74,6 +75,12 @@ def _parse(file: Path, content: bytes, report: Report) -> Table | None:
         column = f" (column {found[2]})" if found and found[2] else ""
         reason = f"is not TOML: {_PLACE.sub('', str(error))}{column}"
         report.add_file(str(file), line, reason, "correct the line; text stands in quotes, a table's name in brackets")
+    except ValueError:  # Python reads no longer integer
+        found = _LONG_INTEGER.search(text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        report.add_file(str(file), line, "is not TOML: a whole number with thousands of digits", "write a smaller one")
+    except RecursionError:
+        report.add_file(str(file), 1, "is nested too deeply", "write fewer brackets inside each other")
     return None
 
 

@@ -82,6 +82,7 @@ def parse_quantity(value: float | str, unit: str) -> float:
     if suffix and suffix[-1] != _KIND.get(unit):
         raise ValueError(f'"{text}" does not fit a metric in {unit}; write {example}')
     if unit == "ratio" and not suffix and abs(amount) > 1:
+        text = text.removesuffix(".0")  # TOML's 50 arrives here as 50.0
         raise ValueError(f'{text} is more than all of a ratio, which goes from 0 to 1; write "{text}%"')
     scaled = _scaled(amount, suffix)
     if not math.isfinite(scaled):

@@ -9,6 +9,14 @@ from pydantic import BaseModel, ValidationError
 
 from watchdog.rules.locate import Part
 from watchdog.rules.problems import Report, Table, nearest
+from watchdog.rules.sections import (
+    FlappingSection,
+    InhibitSection,
+    MuteTimeSection,
+    PollSection,
+    RouteSection,
+    RuleSection,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 Detail = Mapping[str, Any]
@@ -27,6 +35,8 @@ def validate(table: Table, model: type[Model], report: Report) -> Model | None:
             # Of a union's members the one that got further is what was meant.
             if not any(other[: len(keys)] == keys and other != keys for other in by_key):
                 reason, remedy = _explain(details, _names(model) if len(keys) == 1 else ())
+                if details[0]["type"] == "extra_forbidden" and len(keys) == 1:
+                    remedy = _home_of(keys[0]) or remedy
                 report.add(table, keys, reason, remedy)
         return None
 
@@ -40,8 +50,8 @@ def _place(table: Mapping[str, Any], detail: Detail) -> tuple[Part, ...]:
         if index or (isinstance(data, Mapping) and part in data):
             data = data[part]
             keys = (*keys, part)
-    last = detail["loc"][-1]
-    return (*keys, last) if detail["type"] == "missing" else keys
+    # Of a whole table's error ``loc`` is empty.
+    return (*keys, detail["loc"][-1]) if detail["type"] == "missing" else keys
 
 
 def _explain(details: list[Detail], known: Iterable[str]) -> tuple[str, str]:
@@ -58,6 +68,20 @@ def _explain(details: list[Detail], known: Iterable[str]) -> tuple[str, str]:
         # The key may hold a secret: its value is not for the log.
         return _lower(next(iter(texts))), 'correct it; a secret is written as { env = "NAME" }'
     return " or ".join(_lower(text) for text in texts), f"the value is {_short(first['input'])}; correct it"
+
+
+def _home_of(key: Part) -> str:
+    """Return a remedy when one other table has this key; a name is no such key, since most tables have one."""
+    tables: dict[str, type[BaseModel]] = {
+        "[poll]": PollSection,
+        "[[routes]]": RouteSection,
+        "[[rules]]": RuleSection,
+        "[[mute_times]]": MuteTimeSection,
+        "[[inhibit]]": InhibitSection,
+        "[flapping]": FlappingSection,
+    }
+    homes = [name for name, model in tables.items() if key in _names(model) and key != "name"]
+    return f"it belongs in {homes[0]}" if len(homes) == 1 else ""
 
 
 def _lower(text: str) -> str:

@@ -26,6 +26,8 @@ class _Turn:
     due: float = -math.inf
     not_before: float = -math.inf
     """What the source asked for: kept to the second."""
+    wait: float = 0.0
+    """Seconds from then to ``not_before``."""
     running: Future[Poll] | None = None
     started_at: float = 0.0
 
@@ -41,6 +43,9 @@ class Poller:
     def start(self, now: float, request: Callable[[str, float], PollRequest]) -> None:
         """Begin a poll of every source that is due and not being polled."""
         for name, turn in self._turns.items():
+            # No wait grows longer than it was asked to be when the clock is set back.
+            turn.due = min(turn.due, now + turn.interval)
+            turn.not_before = min(turn.not_before, now + turn.wait)
             due = max(turn.due - _EARLY * turn.interval, turn.not_before)
             if turn.running is None and now >= due:
                 turn.started_at = now
@@ -74,5 +79,6 @@ class Poller:
             return Poll(source=name, started_at=turn.started_at, finished_at=self._clock(), error=text)
         poll = future.result()
         if poll.retry_after is not None:
-            turn.not_before = poll.finished_at + poll.retry_after
+            turn.wait = poll.retry_after
+            turn.not_before = poll.finished_at + turn.wait
         return poll

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from watchdog.delivery import SenderEvent
 from watchdog.engine.engine import Engine, TickResult
@@ -12,19 +13,18 @@ from watchdog.model import Alert, AlertState, JobRecord, Poll
 log = logging.getLogger("watchdog")
 
 
-def tick(result: TickResult, polls: Sequence[Poll], engine: Engine) -> None:
-    """Log what one tick saw and did."""
+def tick(result: TickResult, polls: Sequence[Poll], engine: Engine, *, dry: bool = False) -> None:
+    """Log what one tick saw and did; ``dry`` when nothing of it is going to be told."""
     for poll in polls:
         _poll(poll)
     for record in result.started:
         log.info("job seen", extra=_job(record))
-    for alert in result.changes.alerts:
-        _alert(alert, result.changes.at)
+    _alerts(result.changes.alerts, result.changes.at)
     for record in result.ended:
         log.info("job ended", extra={**_job(record), "reason": record.end_reason})
     for rule, error in result.failures.items():
         log.error("rule failed; its alerts stay as they are", extra={"rule": rule, "error": error})
-    for row in result.notifications:
+    for row in () if dry else result.notifications:
         log.info(
             "to be told",
             extra={"receiver": row.receiver, "incident": row.incident, "reason": row.reason.value, "ping": row.ping},
@@ -58,17 +58,30 @@ def _job(record: JobRecord) -> dict[str, object]:
     }
 
 
-def _alert(alert: Alert, now: float) -> None:
+def _alerts(alerts: Sequence[Alert], now: float) -> None:
+    """Log a line for each rule, job and change; of several alerts it says how many, what they share and one text."""
+    groups: dict[tuple[str, str, str, str], list[Alert]] = {}
+    for alert in alerts:
+        labels = dict(alert.instance)
+        word = _became(alert, now)
+        if word:
+            groups.setdefault((word, alert.rule, labels.get("source", ""), labels.get("job", "")), []).append(alert)
+    for (word, rule, _, _), group in groups.items():
+        every = [set(alert.instance) for alert in group]
+        where = ",".join(f"{name}={value}" for name, value in sorted(set.intersection(*every)))
+        fields: dict[str, object] = {"alert": rule, "labels": where, "text": group[0].summary}
+        if len(group) > 1:
+            fields["count"] = len(group)
+        log.info("alert %s", word, extra=fields)
+
+
+def _became(alert: Alert, now: float) -> str:
+    """Return what an alert has become with this tick; empty if that is no news."""
     if alert.state is AlertState.FIRING and alert.fired_at == now:
-        word = "event" if alert.event else "firing"
-    elif alert.state is AlertState.INACTIVE and not alert.event:
-        word = alert.end_reason
-    elif alert.unknown_since == now:
-        word = "unknown: its data is missing"
-    else:
-        return
-    where = ",".join(f"{name}={value}" for name, value in alert.instance)
-    log.info("alert %s", word, extra={"alert": alert.rule, "labels": where, "text": alert.summary})
+        return "event" if alert.event else "firing"
+    if alert.state is AlertState.INACTIVE and not alert.event:
+        return alert.end_reason
+    return "unknown: its data is missing" if alert.unknown_since == now else ""
 
 
 def sender(event: SenderEvent) -> None:
@@ -77,4 +90,6 @@ def sender(event: SenderEvent) -> None:
     fields = {"receiver": event.receiver, "rows": len(event.ids), "reason": event.reason, "attempts": event.attempts}
     if event.late_seconds is not None and event.late_seconds > 0:
         fields["late"] = event.late_seconds
+    if event.held_until is not None:
+        fields["held_until"] = datetime.fromtimestamp(event.held_until, UTC).isoformat(timespec="seconds")
     log.log(level, "delivery %s", event.kind.value, extra=fields)

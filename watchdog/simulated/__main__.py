@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+from watchdog.simulated import alayanew, baseten
 from watchdog.simulated.alayanew import FakeAlaya
 from watchdog.simulated.baseten import FakeBaseten
 from watchdog.simulated.recordings import job_of, read_run
@@ -16,14 +17,23 @@ from watchdog.simulated.world import World, fleet_world
 
 def main() -> None:
     """Serve."""
-    parser = argparse.ArgumentParser(prog="python -m watchdog.simulated", description=__doc__)
-    parser.add_argument("--cloud", choices=("baseten", "alayanew"), default="baseten")
+    parser = argparse.ArgumentParser(
+        prog="python -m watchdog.simulated",
+        description="A fake cloud in a process of its own; prints its URL and serves until killed.",
+        epilog=f"Keys: {baseten.KEY} for baseten, {alayanew.KEY} for alayanew.",
+    )
+    parser.add_argument("--cloud", choices=("baseten", "alayanew"), default="baseten", help="default: baseten")
     parser.add_argument("--jobs", type=int, default=10, help="busy jobs (default: 10)")
     parser.add_argument("--gpus", type=int, default=8, help="GPUs of each (default: 8)")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="serve a recorded run instead")
-    parser.add_argument("--since", type=float, help="unix time at which the recorded run began")
-    parser.add_argument("--rate", type=int, default=1000, help="requests a second and endpoint (Baseten allows 100)")
-    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--since", type=float, help="unix time at which the recorded run began (default: now)")
+    parser.add_argument(
+        "--rate",
+        type=int,
+        default=1000,
+        help="requests a second and endpoint, of baseten only (default: 1000; the real one allows 100)",
+    )
+    parser.add_argument("--port", type=int, default=0, help="default: any free one")
     given = parser.parse_args()
     world = fleet_world(given.jobs, given.gpus, time.time)
     if given.replay:

@@ -13,12 +13,17 @@ from urllib.parse import parse_qsl
 
 from watchdog.ports import Clock
 from watchdog.simulated.server import Request, Response, json_response
-from watchdog.simulated.slack_rules import ALL_SCOPES, SCOPE_OF, Bucket, refusal
-from watchdog.simulated.slack_workspace import Answer, Body, FakeChannel, FakeMessage, Refused, Workspace
+from watchdog.simulated.slack_rules import ALL_SCOPES, LISTED, SCOPE_OF, Bucket, refusal
+from watchdog.simulated.slack_workspace import Answer, Body, FakeChannel, FakeMessage, Refused, Workspace, types_of
 
 TOKEN = "xoxb-simulated"  # noqa: S105  # opens nothing but this fake
 HOOK = "/services/T0SIM/B0SIM/simulated"
-_RATES = {"chat.postMessage": (1.0, 4.0), "webhook": (1.0, 4.0), "chat.update": (50 / 60, 50.0)}
+_RATES = {
+    "chat.postMessage": (1.0, 4.0),
+    "webhook": (1.0, 4.0),
+    "chat.update": (50 / 60, 50.0),
+    "conversations.list": (20 / 60, 20.0),
+}
 """Calls a second and the burst that is let through; Slack documents the rates, not the bursts."""
 
 
@@ -92,7 +97,7 @@ class FakeSlack:
         if wait:
             return _limited(wait)
         try:
-            self._authorize(name, _header(request, "authorization"))
+            self._authorize(name, _header(request, "authorization"), body)
             return json_response({"ok": True, **self._dispatch(name, body, request)})
         except Refused as refused:
             return json_response({"ok": False, "error": str(refused)})
@@ -123,7 +128,7 @@ class FakeSlack:
         self.workspace.hook(body)
         return _word(200, "ok")
 
-    def _authorize(self, name: str, header: str) -> None:
+    def _authorize(self, name: str, header: str, body: Body) -> None:
         if not header:
             raise Refused("not_authed")
         if header != f"Bearer {self.token}":
@@ -131,16 +136,18 @@ class FakeSlack:
         needed = SCOPE_OF.get(name)
         if needed is not None and not needed & self.scopes:
             raise Refused("missing_scope")
+        listed = types_of(body) if name == "conversations.list" else []
+        if not {LISTED[kind] for kind in listed if kind in LISTED} <= self.scopes:
+            raise Refused("missing_scope")
 
     def _wait_for(self, name: str, channel: str) -> float:
         """Return the seconds of Retry-After if this call comes too fast, else 0."""
-        rates = {"chat.postMessage": (1.0, 4.0), "webhook": (1.0, 4.0), "chat.update": (50 / 60, 50.0)}
-        if name not in rates:
+        if name not in _RATES:
             return 0.0
         key, now = (f"{name} {channel}" if name == "chat.postMessage" else name), self.clock()
         if now < self._blocked_until.get(key, 0.0):
             self.too_early.append(key)
-        wait = self._buckets.setdefault(key, Bucket(*rates[name])).take(now)
+        wait = self._buckets.setdefault(key, Bucket(*_RATES[name])).take(now)
         if wait:
             self._blocked_until[key] = now + wait
         return wait

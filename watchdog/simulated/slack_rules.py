@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 ALL_SCOPES = frozenset(
-    {"chat:write", "channels:history", "groups:history", "files:read", "files:write", "users:read.email"}
+    {
+        "channels:history",
+        "channels:read",
+        "chat:write",
+        "files:read",
+        "files:write",
+        "groups:history",
+        "groups:read",
+        "users:read.email",
+    }
 )
 SCOPE_OF: Mapping[str, frozenset[str]] = {
     "chat.postMessage": frozenset({"chat:write"}),
@@ -23,6 +32,9 @@ SCOPE_OF: Mapping[str, frozenset[str]] = {
     "users.lookupByEmail": frozenset({"users:read.email"}),
 }
 """Any one of the scopes will do; methods that are not named need none."""
+LISTED: Mapping[str, str] = {"public_channel": "channels:read", "private_channel": "groups:read"}
+"""The scope that ``conversations.list`` needs for each type that is asked for."""
+LARGEST_PAGE = 999
 TEXT_IN_UPDATE = 4000
 TEXT_KEPT = 40000
 ALL_BLOCKS = 13200

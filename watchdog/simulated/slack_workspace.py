@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from watchdog.ports import Clock
-from watchdog.simulated.slack_rules import TEXT_KEPT, refusal, shown, texts_of
+from watchdog.simulated.slack_rules import LARGEST_PAGE, LISTED, TEXT_KEPT, refusal, shown, texts_of
 
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -23,6 +23,7 @@ class FakeChannel:
     name: str
     member: bool = True
     archived: bool = False
+    private: bool = False
 
 
 @dataclass(slots=True)
@@ -72,6 +73,7 @@ class Workspace:
             "chat.postMessage": self._post,
             "chat.update": self._update,
             "conversations.history": self._history,
+            "conversations.list": self._list,
             "conversations.replies": self._replies,
             "files.completeUploadExternal": self._complete_upload,
             "files.getUploadURLExternal": self._start_upload,
@@ -143,6 +145,24 @@ class Workspace:
         found = [m for m in self.messages if m.channel == channel.id and (m.thread_ts is None or m.broadcast)]
         return _page(list(reversed(found)), body)
 
+    def _list(self, body: Body) -> Answer:
+        """List channels by type, in pages; private ones only where the app is a member."""
+        kinds, limit, cursor = types_of(body), int(body.get("limit", 100)), str(body.get("cursor", ""))
+        if not kinds or set(kinds) - set(LISTED):
+            raise Refused("invalid_types")
+        if not 1 <= limit <= LARGEST_PAGE:
+            raise Refused("invalid_limit")
+        hidden = str(body.get("exclude_archived", "0")) in ("1", "true", "True")
+        shown = [channel for channel in self.channels.values() if not (hidden and channel.archived)]
+        shown = [c for c in shown if ("private_channel" if c.private else "public_channel") in kinds]
+        shown = [channel for channel in shown if channel.member or not channel.private]
+        if cursor and not cursor.isdigit():
+            raise Refused("invalid_cursor")
+        start = int(cursor or 0)
+        more = str(start + limit) if start + limit < len(shown) else ""
+        page = [{"id": c.id, "name": c.name, "is_private": c.private} for c in shown[start : start + limit]]
+        return {"channels": page, "response_metadata": {"next_cursor": more}}
+
     def _replies(self, body: Body) -> Answer:
         channel = self._channel(str(body.get("channel", "")), by_name=False)
         parent = self._find(channel.id, str(body.get("ts", "")), missing="thread_not_found")
@@ -210,6 +230,11 @@ class Workspace:
     def _tell(self, message: FakeMessage) -> None:
         if self.on_message is not None:
             self.on_message(message)
+
+
+def types_of(body: Body) -> list[str]:
+    """Return the types of channels that a call of ``conversations.list`` asks for."""
+    return [kind.strip() for kind in str(body.get("types", "public_channel")).split(",")]
 
 
 def _public(message: FakeMessage, *, metadata: bool) -> Answer:

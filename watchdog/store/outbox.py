@@ -13,6 +13,7 @@ from watchdog.store import dialect
 from watchdog.store.codec import NOTIFICATION, RECEIPT, clean, encode
 from watchdog.store.database import Database
 from watchdog.store.schema import DELIVERED, PARKED, WAITING, deliveries, outbox, receivers
+from watchdog.waiting import MAX_RETRY_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,10 @@ class SqlOutbox:
         """
         with self._database.read() as connection:
             held = connection.scalar(select(receivers.c.held_until).where(receivers.c.name == clean(receiver)))
-            if held is not None and now < held:
-                return ()
-            rows = connection.execute(_due(clean(receiver), now, limit)).all()
+            waits = held is not None and now < held
+            rows = () if waits else connection.execute(_due(clean(receiver), now, limit)).all()
+        if held is not None and held > now + MAX_RETRY_AFTER:  # of a clock that was wrong
+            self.hold(receiver, now + MAX_RETRY_AFTER)
         return tuple(_pending(row) for row in rows)
 
     def receipt(self, incident: str, receiver: str) -> Receipt | None:
@@ -55,6 +57,14 @@ class SqlOutbox:
         where = (deliveries.c.incident == clean(incident)) & (deliveries.c.receiver == clean(receiver))
         with self._database.read() as connection:
             body = connection.scalar(select(deliveries.c.body).where(where))
+        return None if body is None else RECEIPT.decode(body)
+
+    def recent_receipt(self, receiver: str) -> Receipt | None:
+        """Return the newest receipt of ``receiver``, whatever the incident."""
+        newest = deliveries.c.updated_at.desc().nulls_last()
+        wanted = select(deliveries.c.body).where(deliveries.c.receiver == clean(receiver)).order_by(newest).limit(1)
+        with self._database.read() as connection:
+            body = connection.scalar(wanted)
         return None if body is None else RECEIPT.decode(body)
 
     def keep_receipt(self, incident: str, receiver: str, receipt: Receipt) -> None:
@@ -148,6 +158,7 @@ def _due(receiver: str, now: float, limit: int) -> Select[Any]:
         earlier.c.incident == outbox.c.incident,
         earlier.c.seq <= outbox.c.seq,
         earlier.c.not_before > now,
+        earlier.c.not_before <= now + MAX_RETRY_AFTER,  # no wait is longer: the clock was set back
     )
     mine = select(outbox).where(outbox.c.state == WAITING, outbox.c.receiver == receiver, ~blocked)
     return mine.order_by(outbox.c.seq).limit(limit)

@@ -66,7 +66,8 @@ _SAID: Mapping[str, str] = {
     "too many clients": _REMEDY["53300"],
     "the database system is": _REMEDY["57P"],
     'database "': _REMEDY["3D000"],
-    "read-write": _REMEDY["25006"],
+    "session is read-only": _REMEDY["25006"],
+    "in hot standby mode": _REMEDY["25006"],
 }
 """By the words of a connection that was refused; a server that speaks another language is quoted."""
 
@@ -124,7 +125,7 @@ def explain(cause: BaseException, url: URL) -> StoreError | None:
     for beginning, remedy in _REMEDY.items():
         if code and code.startswith(beginning):
             return StoreError(f"store {place_of(url)} {remedy}")
-    text = " ".join(str(cause).split())
+    text = " ".join(str(cause).split()).removeprefix("connection failed: ")
     for words, remedy in _SAID.items():
         if not code and words in text:
             return StoreError(f"store {place_of(url)} {remedy}")

@@ -46,6 +46,8 @@ LEASE_SECONDS = 6.0
 _POLL_SECONDS = 0.25
 _STATEMENT_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
+_VERDICT_SECONDS = 1.0
+"""How long a thread that wakes from a pause waits to hear whether the lease is still held."""
 
 lease = Table(
     migrations.LEASE_TABLE,
@@ -101,6 +103,7 @@ class RowLease:
         self._epoch: int | None = None
         self._made = False
         self._stop = threading.Event()
+        self._news = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def try_acquire(self) -> bool:
@@ -126,12 +129,15 @@ class RowLease:
 
     def check(self) -> None:
         """Raise LeaseLost if another process has taken over; StoreError while the lease waits to be renewed."""
+        if self._epoch is not None and not self._known():
+            with self._news:
+                self._news.wait_for(self._known, _VERDICT_SECONDS)
         if self.lost or self._epoch is None:
             raise LeaseLost(
                 f"another instance has taken over the store {dialect.place_of(self._url)}, after this one was paused "
                 f"or cut off for more than {self._seconds:g} s; start it again, and it waits as a standby"
             )
-        if self._clock() >= self._until:
+        if not self._known():
             raise StoreError(
                 f"the lease on the store {dialect.place_of(self._url)} has run out and could not be renewed yet; "
                 "it is tried again"
@@ -173,11 +179,19 @@ class RowLease:
             if not renewed:
                 self._lose()
                 return
-            self._until, pause = began + self._seconds, self._seconds / 3
+            pause = self._seconds / 3
+            with self._news:
+                self._until = began + self._seconds
+                self._news.notify_all()
+
+    def _known(self) -> bool:
+        return self.lost or self._clock() < self._until
 
     def _lose(self) -> None:
-        if not self.lost:
-            self.lost = True
+        with self._news:
+            known, self.lost = self.lost, True
+            self._news.notify_all()
+        if not known:
             self._on_lost()
 
     def _make(self) -> None:

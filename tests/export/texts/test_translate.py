@@ -173,3 +173,9 @@ def test_a_fact_that_is_no_metric_is_noted_once() -> None:
 def test_what_is_no_template_is_an_error() -> None:
     with pytest.raises(ValueError, match="is not a template"):
         translate("{{ value | humanise }}", "A")
+
+
+def test_a_duration_counts_what_the_expression_proves() -> None:
+    text = "{{ duration | humanizeDuration }}"
+    assert " + 900.0" in (translate(text, "A", proves=900.0).text or "")
+    assert " + " not in (translate(text, "A").text or "")

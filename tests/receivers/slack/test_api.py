@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from watchdog.errors import DeliveryError
-from watchdog.receivers.slack.api import Pacer, SlackApi, code_of
+from watchdog.receivers import Pacer, ReceiverContext
+from watchdog.receivers.slack.api import SlackApi, code_of
 from watchdog.simulated.server import Request, Response
 
 
@@ -24,11 +25,8 @@ def test_only_a_code_is_a_code(word: object, code: str) -> None:
     assert code_of(word) == code
 
 
-def test_kinds_of_calls_are_paced_apart(clock: Any) -> None:
-    pacer = Pacer(clock, clock.sleep)
-    for kind in ("post", "update", "post", "read", "read"):
-        pacer.wait(kind, {"post": 1.0, "update": 1.0}.get(kind, 0.0))
-    assert clock.slept == [1.0]
+def context(clock: Any) -> ReceiverContext:
+    return ReceiverContext(None, clock, clock.sleep, print, Pacer(clock, clock.sleep))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("body", "reason"), [(b'["a"]', "network"), (b'"ok"', "network"), (b"[]", "http_200"),
@@ -39,9 +37,7 @@ def test_an_answer_that_is_no_object_is_an_error(
     def handle(_: Request) -> Response:
         return Response(200, body, "application/json", {})
 
-    api = SlackApi(
-        token=lambda: "t", base_url=serve(handle), timeout=2.0, where="Slack", pacer=Pacer(clock, clock.sleep)
-    )
+    api = SlackApi(token=lambda: "t", base_url=serve(handle), timeout=2.0, where="Slack", context=context(clock))
     with pytest.raises(DeliveryError) as caught:
         api.write("chat.postMessage", {"text": "x"})
     assert caught.value.reason == reason
@@ -50,7 +46,7 @@ def test_an_answer_that_is_no_object_is_an_error(
 
 def test_nobody_listening_is_not_ambiguous(clock: Any) -> None:
     api = SlackApi(
-        token=lambda: "t", base_url="http://127.0.0.1:9/", timeout=2.0, where="Slack", pacer=Pacer(clock, clock.sleep)
+        token=lambda: "t", base_url="http://127.0.0.1:9/", timeout=2.0, where="Slack", context=context(clock)
     )
     with pytest.raises(DeliveryError, match=r"Slack: network \(ConnectionRefusedError\)") as caught:
         api.read("auth.test", {})

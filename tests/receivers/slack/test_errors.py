@@ -8,6 +8,8 @@ import pytest
 from watchdog.errors import DeliveryErrorKind
 from watchdog.receivers.slack.errors import KINDS, Answer, from_answer, from_exception, kind_of
 
+NOW = 1_772_452_800.0
+"""2026-03-02 12:00 UTC."""
 CLASSES = {
     "permanent": """
         channel_not_found not_in_channel is_archived invalid_auth not_authed account_inactive token_revoked
@@ -33,7 +35,7 @@ CLASSES = {
 @pytest.mark.parametrize(("kind", "code"), [(kind, code) for kind, codes in CLASSES.items() for code in codes.split()])
 def test_every_code_falls_in_its_class(kind: str, code: str) -> None:
     assert kind_of(code).value == kind
-    assert from_answer(Answer(200, code, {}), "Slack channel #a").kind.value == kind
+    assert from_answer(Answer(200, code, {}, NOW), "Slack channel #a").kind.value == kind
 
 
 def test_the_table_has_no_code_that_the_documentation_lacks() -> None:
@@ -66,21 +68,36 @@ def test_the_table_has_no_code_that_the_documentation_lacks() -> None:
     ],
 )
 def test_http_answers(status: int, code: str, kind: str, reason: str, ambiguous: bool) -> None:
-    error = from_answer(Answer(status, code, {}), "Slack channel #a")
+    error = from_answer(Answer(status, code, {}, NOW), "Slack channel #a")
     assert (error.kind.value, error.reason, error.ambiguous) == (kind, reason, ambiguous)
     assert str(error).startswith(f"Slack channel #a: {reason}")
 
 
 @pytest.mark.parametrize(
-    ("value", "seconds"), [("30", 30.0), (" 7 ", 7.0), ("0", 0.0), ("Wed, 21 Oct 2026 07:28:00 GMT", None), ("", None),
-                           ("-1", None), ("²", None)]
-)  # fmt: skip
-def test_retry_after_is_seconds(value: str, seconds: float | None) -> None:
-    assert from_answer(Answer(429, "", {"retry-AFTER": value}), "x").retry_after == seconds
+    ("value", "seconds"),
+    [
+        ("30", 30.0),
+        (" 7 ", 7.0),
+        ("1.5", 1.5),
+        ("0", 0.0),
+        ("Mon, 02 Mar 2026 12:00:40 GMT", 40.0),
+        ("Mon, 02 Mar 2026 11:00:00 GMT", 0.0),
+        ("3599", 3599.0),
+        ("3600", 3600.0),
+        ("3601", 3600.0),
+        ("86400000", 3600.0),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 3600.0),
+        ("", None),
+        ("-1", None),
+        ("²", None),
+    ],
+)
+def test_retry_after_is_read_and_bounded(value: str, seconds: float | None) -> None:
+    assert from_answer(Answer(429, "", {"retry-AFTER": value}, NOW), "x").retry_after == seconds
 
 
 def test_a_503_may_say_when_to_come_back() -> None:
-    assert from_answer(Answer(503, "", {"Retry-After": "5"}), "x").retry_after == 5.0
+    assert from_answer(Answer(503, "", {"Retry-After": "5"}, NOW), "x").retry_after == 5.0
 
 
 @pytest.mark.parametrize(
@@ -114,4 +131,20 @@ def test_an_address_that_is_none_is_permanent() -> None:
 
 
 def test_common_mistakes_come_with_the_remedy() -> None:
-    assert "invite the app" in str(from_answer(Answer(200, "not_in_channel", {}), "Slack channel #a"))
+    assert "invite the app" in str(from_answer(Answer(200, "not_in_channel", {}, NOW), "Slack channel #a"))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "unsure"),
+    [
+        (200, "some_code_of_tomorrow", True),
+        (200, "message_not_found", False),
+        (200, "channel_not_found", False),
+        (200, "restricted_action_thread_locked", False),
+        (200, "internal_error", False),
+        (500, "some_code_of_tomorrow", False),
+        (502, "", False),
+    ],
+)
+def test_a_word_that_nobody_knows_is_unsure(status: int, code: str, unsure: bool) -> None:
+    assert from_answer(Answer(status, code, {}, NOW), "x").unsure is unsure

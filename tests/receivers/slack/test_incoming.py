@@ -106,6 +106,8 @@ def test_success(bench: Any, make: Any, serve: Any, body: str) -> None:
         ("hooks.example/secret", "invalid_url", "permanent"),
         ("ftp://hooks.example/secret", "invalid_url", "permanent"),
         ("http://hooks example/secret", "invalid_url", "permanent"),
+        ("http://hooks.example/secret\nx", "invalid_url", "permanent"),
+        ("http://hooks.example/secrét", "invalid_url", "permanent"),
         ("http://127.0.0.1:9/secret", "network", "transient"),
     ],
 )
@@ -122,3 +124,28 @@ def test_429_waits(hooked: Any, make: Any) -> None:
     with pytest.raises(DeliveryError) as caught:
         hooked.build("slack").deliver(make.delivery())
     assert caught.value.retry_after == 7.0
+
+
+def test_receivers_of_one_webhook_wait_together(hooked: Any, make: Any) -> None:
+    one, two = hooked.build_together({}, {})
+    hooked.slack.fail(Fault(status=429, retry_after=7))
+    for receiver in (one, two):
+        with pytest.raises(DeliveryError) as caught:
+            receiver.deliver(make.delivery())
+        assert (caught.value.reason, caught.value.retry_after) == ("ratelimited", 7.0)
+    assert len(hooked.slack.calls) == 1
+    hooked.clock.now += 7
+    one.deliver(make.delivery())
+    two.deliver(make.delivery())
+    assert hooked.clock.slept == [pytest.approx(1.1)]
+
+
+def test_nothing_can_be_looked_up_after_a_lost_answer(hooked: Any, make: Any) -> None:
+    hooked.slack.fail(Fault(status=502, accept=True))
+    with pytest.raises(DeliveryError) as caught:
+        hooked.build("slack").deliver(make.delivery())
+    assert (caught.value.ambiguous, caught.value.blind) == (True, True)
+    hooked.slack.fail(Fault(status=503))
+    with pytest.raises(DeliveryError) as caught:
+        hooked.build("slack").deliver(make.delivery())
+    assert (caught.value.ambiguous, caught.value.blind) == (False, False)

@@ -6,8 +6,10 @@ import pytest
 
 from watchdog.errors import DeliveryError, DeliveryErrorKind
 from watchdog.model import Reason
+from watchdog.receivers.slack import reconcile
 from watchdog.simulated.server import Request, Response
 from watchdog.simulated.slack import Fault
+from watchdog.simulated.slack_workspace import FakeChannel
 
 ID = "C0GPUALERTS"
 
@@ -28,7 +30,7 @@ def test_the_first_delivery_posts_one_parent_and_returns_its_address(bench: Any,
     delivery = make.delivery()
     receipt = bench.build("slack").deliver(delivery)
     [message] = bench.slack.workspace.messages
-    assert receipt == {"channel": ID, "ts": message.ts, "told": "1"}
+    assert receipt == {"channel": ID, "ts": message.ts, "told": "1", "name": "#gpu-alerts"}
     assert delivery.kept == [receipt]
     assert message.thread_ts is None
     assert message.metadata == {
@@ -243,10 +245,120 @@ def test_a_channel_given_by_name_is_known_after_the_first_post(bench: Any, make:
     assert len(bench.slack.workspace.messages) == 2
 
 
-def test_a_channel_known_by_name_only_gets_the_message_again(bench: Any, make: Any) -> None:
+def lost(bench: Any, make: Any, receiver: Any, **changes: Any) -> DeliveryError:
+    """Post a first message that arrives, and whose answer is lost."""
+    bench.slack.fail(Fault(status=502, accept=True, method="chat.postMessage"))
+    with pytest.raises(DeliveryError) as caught:
+        receiver.deliver(make.delivery(**changes))
+    assert caught.value.ambiguous
+    return caught.value
+
+
+def asked(bench: Any, method: str) -> int:
+    return [name for _, name in bench.slack.calls].count(method)
+
+
+def test_a_new_process_learns_the_channel_from_an_earlier_receipt(bench: Any, make: Any) -> None:
+    """Killed between Slack's acceptance and the answer: the message is there, and no list needs to be read."""
+    bench.slack.scopes -= {"channels:read", "groups:read"}
+    other = bench.build("slack").deliver(make.delivery(make.note(make.view(id="inc0"))))
+    lost(bench, make, bench.build("slack"))
+    receipt = bench.build("slack").deliver(make.delivery(maybe_sent=True, newest=other))
+    assert receipt == {**other, "ts": bench.slack.workspace.messages[1].ts}
+    assert len(bench.slack.workspace.messages) == 2
+    assert asked(bench, "conversations.list") == 0
+
+
+def test_a_receipt_of_another_channel_is_no_help(bench: Any, make: Any) -> None:
+    newest = {"channel": "C0OTHER", "ts": "1.000001", "told": "1", "name": "#other"}
+    lost(bench, make, bench.build("slack"), newest=newest)
+    receipt = bench.build("slack").deliver(make.delivery(maybe_sent=True, newest=newest))
+    [message] = bench.slack.workspace.messages
+    assert (receipt["channel"], receipt["ts"]) == (ID, message.ts)
+
+
+@pytest.mark.parametrize(("private", "scopes"), [(False, {"channels:read"}), (True, {"groups:read"})])
+@pytest.mark.parametrize("channel", ["#gpu-alerts", "gpu-alerts"])
+def test_without_a_receipt_slacks_list_tells_the_channel(
+    bench: Any, make: Any, private: bool, scopes: set[str], channel: str
+) -> None:
+    workspace = bench.slack.workspace
+    workspace.channels[ID].private = private
+    first = {
+        f"C{number:05d}": FakeChannel(f"C{number:05d}", f"other-{number}", private=private) for number in range(999)
+    }
+    workspace.channels = {**first, **workspace.channels}
+    bench.slack.scopes -= {"channels:read", "groups:read"} - scopes
+    lost(bench, make, bench.build("slack", channel=channel))
+    receiver = bench.build("slack", channel=channel)
+    receipt = receiver.deliver(make.delivery(maybe_sent=True))
+    [message] = workspace.messages
+    assert receipt == {"channel": ID, "ts": message.ts, "told": "1", "name": channel}
+    assert bench.slack.too_early == []
+    lists = asked(bench, "conversations.list")
+    receiver.deliver(make.delivery(make.note(make.view(id="inc2")), maybe_sent=True))
+    assert asked(bench, "conversations.list") == lists, "the ID is kept"
+
+
+@pytest.mark.parametrize("spoil", ["scope", "gone"])
+def test_a_channel_that_nothing_tells_gets_the_message_again(bench: Any, make: Any, spoil: str) -> None:
+    if spoil == "scope":
+        bench.slack.scopes -= {"channels:read", "groups:read"}
+    receiver = bench.build("slack", channel="#gpu-alerts")
+    assert lost(bench, make, receiver).blind, "so the sender waits long before it says it again"
+    if spoil == "gone":
+        bench.slack.workspace.channels[ID].name = "renamed"
+        with pytest.raises(DeliveryError, match="channel_not_found"):
+            receiver.deliver(make.delivery(maybe_sent=True))
+    else:
+        receiver.deliver(make.delivery(maybe_sent=True))
+        assert len(bench.slack.workspace.messages) == 2
+
+
+def test_a_list_without_end_is_given_up(bench: Any, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconcile, "PAGES", 2)
+    workspace = bench.slack.workspace
+    first = {f"C{number:05d}": FakeChannel(f"C{number:05d}", f"other-{number}") for number in range(1998)}
+    workspace.channels = {**first, **workspace.channels}
     bench.build("slack").deliver(make.delivery(maybe_sent=True))
-    assert [name for _, name in bench.slack.calls if name.startswith("conv")] == []
+    assert asked(bench, "conversations.list") == 3, "two of public channels, one of private ones"
+    assert asked(bench, "conversations.history") == 0
+
+
+def test_a_list_that_cannot_be_read_now_is_read_later(bench: Any, make: Any) -> None:
+    receiver = bench.build("slack")
+    lost(bench, make, receiver)
+    bench.slack.fail(Fault(status=429, code="ratelimited", retry_after=9, method="conversations.list"))
+    with pytest.raises(DeliveryError) as caught:
+        receiver.deliver(make.delivery(maybe_sent=True))
+    assert (caught.value.ambiguous, caught.value.retry_after) == (True, 9.0)
+    bench.clock.now += 9
+    receiver.deliver(make.delivery(maybe_sent=True))
     assert len(bench.slack.workspace.messages) == 1
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_next_try_can_look_unless_the_message_is_plain(bench: Any, make: Any, plain: bool) -> None:
+    """Plain text goes without metadata, and so nobody would recognize it."""
+    assert lost(bench, make, bench.build("slack", channel=ID), plain=plain).blind is plain
+
+
+def test_the_next_try_cannot_look_once_the_scope_turned_out_to_be_missing(bench: Any, make: Any) -> None:
+    bench.slack.scopes -= {"channels:history", "groups:history"}
+    receiver = bench.build("slack", channel=ID)
+    assert not lost(bench, make, receiver).blind
+    assert lost(bench, make, receiver, maybe_sent=True).blind
+    bench.slack.scopes.add("channels:history")
+    receiver.deliver(make.delivery(maybe_sent=True))
+    assert not lost(bench, make, receiver).blind, "the scope was added"
+
+
+def test_an_edit_that_may_have_arrived_can_be_made_again(bench: Any, make: Any, told: Any) -> None:
+    receiver, receipt = told
+    bench.slack.fail(Fault(status=502, accept=True, method="chat.update"))
+    with pytest.raises(DeliveryError) as caught:
+        receiver.deliver(make.delivery(more(make), receipt=receipt))
+    assert (caught.value.ambiguous, caught.value.blind) == (True, False)
 
 
 @pytest.mark.parametrize("thread", [True, False])
@@ -302,7 +414,7 @@ def test_a_new_parent_that_arrived_all_the_same_is_found(bench: Any, make: Any, 
     again = make.delivery(more(make), receipt=receipt, maybe_sent=True)
     after = receiver.deliver(again)
     [parent] = bench.slack.workspace.parents()
-    assert after == {"channel": ID, "ts": parent.ts, "told": "2"}
+    assert after == {"channel": ID, "ts": parent.ts, "told": "2", "name": "#gpu-alerts"}
     assert again.kept == [{**after, "told": "1"}]
     assert len(bench.slack.workspace.thread(parent.ts)) == 1
 
@@ -334,11 +446,45 @@ def test_slack_is_told_to_find_no_names_and_no_links_of_its_own(make: Any, bench
     assert all(field["verbatim"] for field in fields)
 
 
-def test_an_answer_without_an_address_is_permanent(bench: Any, make: Any, serve: Any) -> None:
+def test_an_answer_without_an_address_may_have_been_a_success(bench: Any, make: Any, serve: Any) -> None:
+    """Stopping would mean ten minutes of silence, and not looking a second parent."""
     url = serve(lambda _: Response(200, b'{"ok": true}', "application/json", {}))
     with pytest.raises(DeliveryError, match="check base_url") as caught:
         bench.build("slack", base_url=url).deliver(make.delivery())
-    assert caught.value.kind is DeliveryErrorKind.PERMANENT
+    error = caught.value
+    assert (error.kind, error.ambiguous, error.unsure) == (DeliveryErrorKind.TRANSIENT, True, True)
+
+
+@pytest.mark.parametrize("token", ["xoxb-a\nb", "xoxb-é", "xoxb a", "xoxb-\x00"])
+def test_a_token_that_cannot_be_sent_is_permanent(bench: Any, make: Any, token: str) -> None:
+    bench.secrets.values["SLACK_BOT_TOKEN"] = token
+    with pytest.raises(DeliveryError, match="holds characters that no token has") as caught:
+        bench.build("slack").deliver(make.delivery())
+    assert (caught.value.kind, caught.value.reason) == (DeliveryErrorKind.PERMANENT, "malformed_token")
+    assert token not in str(caught.value)
+    assert bench.slack.calls == []
+
+
+def test_receivers_of_one_channel_are_paced_and_held_together(bench: Any, make: Any) -> None:
+    one, two, elsewhere = bench.build_together({}, {}, {"channel": "#other"})
+    bench.slack.workspace.channels["C0OTHER"] = FakeChannel("C0OTHER", "other")
+    one.deliver(make.delivery())
+    two.deliver(make.delivery())
+    elsewhere.deliver(make.delivery())
+    assert bench.clock.slept == [pytest.approx(1.1)]
+    bench.slack.fail(Fault(status=429, code="ratelimited", retry_after=30))
+    for receiver, left in ((one, 30.0), (two, 30.0)):
+        with pytest.raises(DeliveryError) as caught:
+            receiver.deliver(make.delivery())
+        assert (caught.value.reason, caught.value.retry_after) == ("ratelimited", left)
+    elsewhere.deliver(make.delivery())
+    calls = len(bench.slack.calls)
+    bench.clock.now += 29.5
+    with pytest.raises(DeliveryError):
+        two.deliver(make.delivery())
+    assert len(bench.slack.calls) == calls
+    bench.clock.now += 0.5
+    two.deliver(make.delivery())
 
 
 # --- whom to call ---

@@ -81,6 +81,7 @@ def test_rules_states_and_severities_are_told_apart(make: Any) -> None:
 
 def test_a_resolved_alert_shows_its_worst_value_but_no_current_one(make: Any) -> None:
     assert findings([make.ended(make.alert())], None)[0].reading == "worst 0 %"
+    assert findings([make.ended(make.alert(value_at_fire=0.04))], None)[0].reading == "at fire 4 %, worst 0 %"
 
 
 def test_values_that_are_not_known_are_left_out(make: Any) -> None:
@@ -109,3 +110,45 @@ def test_an_alert_without_a_summary_still_has_a_name(make: Any) -> None:
     [one] = findings([make.alert(summary="")], None)
     [two] = findings([make.alert("0", summary=""), make.alert("1", summary="")], None)
     assert (one.summary, two.summary) == ("", "GPUIdle: 2 GPUs of node-1")
+
+
+def test_the_value_of_an_alert_that_is_only_held_is_not_now(make: Any) -> None:
+    held, fresh = make.alert("0", held=True, value=0.01), make.alert("1")
+    assert findings([held], None)[0].reading == "last 1 %, worst 0 %"
+    assert findings([held, fresh], None)[0].reading == "now 2 %, worst 0 %"
+    assert findings([held, make.alert("1", unknown=True)], None)[0].reading == "last 1 % to 2 %, worst 0 %"
+
+
+def test_a_forecast_is_not_now_and_has_no_worst(make: Any) -> None:
+    expr = "predict_linear(cache_utilization[2h], 43200) > 1 and cache_utilization > 0.7"
+    alert = make.alert(expr=expr, value=1.82, worst=1.9, forecast=True)
+    assert findings([alert], None)[0].reading == "forecast 182 %"
+    assert findings([make.alert(expr=expr, value=1.82, forecast=True, unknown=True)], None)[0].reading == (
+        "last known forecast 182 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "summary", "detail"),
+    [
+        (["sft idles (peak 0% on GPU 0)", "sft idles (peak 1% on GPU 1)"], "sft idles · 2 GPUs of node-1", "sft idles"),
+        (["sft idles", "sft idles"], "sft idles · 2 GPUs of node-1", "sft idles"),
+        (["sft (7b) idles", "sft (7b) idles"], "sft (7b) idles · 2 GPUs of node-1", "sft (7b) idles"),
+        (["GPU 0 idles", "GPU 1 idles"], "GPUIdle: 2 GPUs of node-1, such as: GPU 0 idles", "such as: GPU 0 idles"),
+        (["(a)", "(b)"], "GPUIdle: 2 GPUs of node-1, such as: (a)", "such as: (a)"),
+    ],
+)
+def test_what_all_say_is_said_once(make: Any, texts: list[str], summary: str, detail: str) -> None:
+    [found] = findings([make.alert(str(gpu), summary=text) for gpu, text in enumerate(texts)], None)
+    assert (found.summary, found.detail) == (summary, detail)
+
+
+@pytest.mark.parametrize(("second", "text"), [("Stop it.", "Stop it."), ("Look.", "")])
+def test_a_description_that_all_share_is_kept(make: Any, second: str, text: str) -> None:
+    [found] = findings([make.alert("0", description="Stop it."), make.alert("1", description=second)], None)
+    assert found.description == text
+
+
+def test_since_counts_what_the_expression_proves(make: Any) -> None:
+    [found] = findings([make.alert("0", proves=900.0), make.alert("1")], None)
+    assert found.since == make.noon - 1200 - 900

@@ -10,6 +10,8 @@ from watchdog.receivers.text.quantities import duration, quantity, span, unit_of
     [
         (0.0, "ratio", "0 %"),
         (0.034, "ratio", "3.4 %"),
+        (-0.0, "ratio", "0 %"),
+        (-0.0, "", "0"),
         (0.9995, "ratio", "100 %"),
         (1.25, "ratio", "125 %"),
         (0.0, "bytes", "0 B"),
@@ -57,6 +59,11 @@ def test_a_duration_has_its_two_largest_parts(seconds: float, text: str) -> None
 @pytest.mark.parametrize(
     ("expr", "unit"),
     [
+        ("gpu_utilization < on (job) group_left () 0.75 * quantile by (job) (0.5, gpu_utilization)", "ratio"),
+        ('avg by (job) (gpu_power_watts{job="a"}) < 3 unless gpu_utilization * 2 < 1', "watts"),
+        ("0.75 > gpu_utilization", "ratio"),
+        ("2 * gpu_utilization < 1", ""),
+        ("(gpu_utilization < 0.5) and gpu_power_watts * 2 > 5", "ratio"),
         ("max_over_time(gpu_utilization[15m]) < 0.1 and min_over_time(gpu_memory_usage_bytes[15m]) > 5", "ratio"),
         ('gpu_power_watts{node="a/b"} > 5', "watts"),
         ("job_status{status='failed'} == 1", "bool"),

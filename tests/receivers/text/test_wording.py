@@ -78,7 +78,7 @@ def test_facts_are_those_that_are_known(make: Any) -> None:
     assert found["Provider"].text == "baseten · llm"
     assert found["Owner"].text == "ada"
     assert found["GPUs"].text == "8 × H100"
-    assert found["Status"].text == "TRAINING_JOB_RUNNING"
+    assert found["Status"].text == "running"
     assert found["Since"].at == make.noon - 1200
     assert found["Cost of the job since"].text == "about $10.00 at 20 USD/h (list price)"
     assert "Until" not in found
@@ -173,3 +173,30 @@ def test_the_end_says_how_long_it_lasted(make: Any) -> None:
 )  # fmt: skip
 def test_late_is_more_than_two_minutes(make: Any, seconds: float, text: str) -> None:
     assert lateness(make.note(), make.noon + seconds) == text
+
+
+def test_times_and_cost_count_what_the_expression_proves(make: Any) -> None:
+    view = make.view(make.ended(make.alert(proves=600.0)))
+    found = {fact.name: fact for fact in facts(view, make.noon + 99999)}
+    assert found["Since"].at == make.noon - 1800
+    assert found["Lasted"].text == "40m"
+    assert found["Cost of the job since"].text == "about $13.33 at 20 USD/h (list price)"
+    assert headline(view).startswith("Resolved after 40m: ")
+
+
+def test_an_event_has_no_cost(make: Any) -> None:
+    assert "Cost of the job since" not in [fact.name for fact in facts(make.view(make.alert(event=True)), make.noon)]
+
+
+def test_a_status_that_nobody_knows_is_shown_as_the_provider_says_it(make: Any) -> None:
+    for said, text in (("TRAINING_JOB_DREAMING", "TRAINING_JOB_DREAMING"), ("", "unknown")):
+        view = make.view(job=make.job(status=JobStatus.UNKNOWN, provider_status=said))
+        assert {fact.name: fact.text for fact in facts(view, make.noon)}["Status"] == text
+
+
+def test_a_message_about_no_single_job_says_where_it_is(make: Any) -> None:
+    labels = {"provider": "baseten", "project": "p1", "project_name": "llm", "source": "s"}
+    one, two = make.alert(labels=labels_of(labels)), make.alert(labels=labels_of({**labels, "project_name": "x"}))
+    assert facts(make.view(one, job=None), make.noon)[0].text == "baseten · llm"
+    assert facts(make.view(one, two, job=None), make.noon)[0].text == "baseten · p1"
+    assert [fact.name for fact in facts(make.view(job=None, alerts=()), make.noon)] == ["Since"]

@@ -377,7 +377,7 @@ def test_a_named_job_that_is_not_known_is_gone_at_the_second_poll(bench: Any, al
 def test_a_named_job_that_never_was_is_said_once_and_not_told(
     bench: Any, alaya: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    alaya.list_answers(bench.say({}, 404))
+    alaya.add("1")
     source = bench.source("alayanew", jobs=["typo"])
     for _ in range(3):
         poll = source.poll(bench.request())
@@ -501,3 +501,95 @@ def test_opaque_ids_are_encoded(bench: Any, alaya: Any) -> None:
     alaya.list_answers(bench.say({}, 404))
     bench.cloud.on("GET", "/v1/training/instance/a%2Fb/metrics", lambda asked: alaya.metrics("a/b", asked))
     assert bench.only(bench.source("alayanew", jobs=["a/b"]).poll(bench.request())).job.job == "a/b"
+
+
+def test_an_outage_that_answers_404_everywhere_ends_no_job(bench: Any, alaya: Any) -> None:
+    alaya.list_answers(bench.say({}, 404))
+    source = bench.source("alayanew", jobs=["1", "2"])
+    watched = bench.watched("1"), bench.watched("2")
+    for _ in range(4):
+        poll = source.poll(bench.request(*watched))
+        assert (poll.up, poll.error_kind, poll.gone) == (False, "unavailable", ())
+        assert poll.error.startswith("no job was found, nor a job list; ")
+        assert {job: reading.failed_metrics for job, reading in by_id(poll).items()} == {"1": ALL, "2": ALL}
+    alaya.serve("2")  # the cloud is back, and still does not know the first: now that means something
+    first = source.poll(bench.request(*watched))
+    assert (first.up, first.gone, set(by_id(first))) == (True, (), {"1", "2"})
+    second = source.poll(bench.request(*watched))
+    assert (second.up, second.gone, set(by_id(second))) == (True, ("1",), {"2"})
+
+
+def test_404_and_500_together_are_an_outage_too(bench: Any, alaya: Any) -> None:
+    alaya.list_answers(bench.say({}, 404))
+    for kind in METRICS:
+        alaya.answers["2", kind] = bench.say({}, 500)
+    alaya.serve("2")
+    source = bench.source("alayanew", jobs=["1", "2"])
+    for _ in range(3):
+        poll = source.poll(bench.request(bench.watched("1"), bench.watched("2")))
+        assert (poll.up, poll.error_kind, poll.gone) == (False, "unavailable", ())
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "a/b", "a\nb", "..", "x" * 70_000, "?#%", "作业"])
+def test_an_odd_id_harms_only_its_own_job(bench: Any, alaya: Any, odd: str) -> None:
+    alaya.add("1")
+    alaya.rows["odd"] = {"id": odd, "status": "Running"}
+    alaya.rows["none"] = {"id": "", "status": "Running"}
+    poll = bench.source("alayanew", discover=True).poll(bench.request())
+    readings = by_id(poll)
+    assert poll.error == ""
+    assert readings["1"].points
+    assert readings["1"].failed_metrics == frozenset()
+    (other,) = [reading for job, reading in readings.items() if job != "1"]
+    assert other.failed_metrics == ALL
+    assert other.error
+    assert other.job.job == odd.replace("\ud800", "\ufffd")
+
+
+def test_a_type_that_failed_is_read_back_to_where_it_was(bench: Any, alaya: Any) -> None:
+    alaya.add("1")
+    source = bench.source("alayanew", jobs=["1"])
+
+    def periods(newest: float) -> dict[str, str]:
+        before = len(asked_of(bench, "1"))
+        source.poll(bench.request(bench.watched("1", newest), window=7200))
+        return {asked.query["type"]: asked.query["period"] for asked in asked_of(bench, "1")[before:]}
+
+    usual = dict.fromkeys(METRICS, "15m")
+    alaya.answers["1", "gpu"] = bench.say({}, 400)
+    start = bench.clock.now
+    assert periods(start - 60) == usual
+    for minutes in (10, 20):
+        bench.clock.now = start + minutes * 60
+        last = periods(bench.clock.now - 60)
+    assert last == usual | {"gpu": "1h"}, "20 minutes, and the overlap"
+    del alaya.answers["1", "gpu"]
+    assert periods(bench.clock.now - 60) == usual | {"gpu": "1h"}
+    assert periods(bench.clock.now - 60) == usual
+
+
+def test_a_type_that_failed_at_the_backfill_is_asked_for_all_of_it(bench: Any, alaya: Any) -> None:
+    alaya.add("1")
+    source = bench.source("alayanew", jobs=["1"])
+    alaya.answers["1", "vram"] = bench.say({}, 400)
+    source.poll(bench.request(window=7200))
+    del alaya.answers["1", "vram"]
+    source.poll(bench.request(bench.watched("1", bench.clock.now - 60), window=7200))
+    asked = asked_of(bench, "1")[-4:]
+    assert [item.query["period"] for item in asked] == ["15m", "6h", "15m", "15m"]
+
+
+@pytest.mark.parametrize(("every", "said"), [(60, False), (90, False), (91, True), (120, True)])
+def test_samples_slower_than_the_step_are_said_once(
+    bench: Any, alaya: Any, caplog: pytest.LogCaptureFixture, every: int, said: bool
+) -> None:
+    alaya.add("1")
+    points = [{"timestamp": bench.clock.now - every * number, "value": "0.5"} for number in range(6)]
+    entry = {"podName": MASTER, "gpuName": "H100-0", "metricData": points}
+    for kind in METRICS:
+        alaya.answers["1", kind] = alaya.ok({"metricData": [entry]})
+    source = bench.source("alayanew", jobs=["1"])
+    for _ in range(2):
+        source.poll(bench.request(bench.watched("1", bench.clock.now)))
+    text = f'samples come every {every} s; write step = "{every}s" for this source, or its coverage looks low'
+    assert [record.getMessage() for record in caplog.records] == ([text] if said else [])

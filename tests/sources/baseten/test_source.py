@@ -14,6 +14,8 @@ from watchdog.vocabulary import RESOURCE_METRICS
 
 SEARCH = "/v1/training_jobs/search"
 METRICS = "/metrics"
+OLD = "2026-02-01T00:00:00Z"
+"""Long before any window of these tests."""
 PRICES = "/v1/instance_type_prices"
 PROJECTS = "/v1/training_projects"
 
@@ -126,7 +128,7 @@ def test_a_named_job_that_ends_is_read_once_more(bench: Any, baseten: Any) -> No
 
 
 def test_the_window_reaches_back_as_far_as_the_rules_need(bench: Any, baseten: Any) -> None:
-    baseten.add("a")
+    baseten.add("a", created_at=OLD)
     bench.source("baseten", step="30s").poll(bench.request(window=7200))
     (asked,) = bench.cloud.of(METRICS)
     now = int(bench.clock.now * 1000)
@@ -153,7 +155,7 @@ def test_the_window_reaches_back_as_far_as_the_rules_need(bench: Any, baseten: A
 def test_what_is_known_is_asked_again_with_an_overlap(
     bench: Any, baseten: Any, age: float | None, step: str, reach: float
 ) -> None:
-    baseten.add("a")
+    baseten.add("a", created_at=OLD)
     newest = None if age is None else bench.clock.now - age
     bench.source("baseten", step=step).poll(bench.request(bench.watched("a", newest), window=7200))
     (asked,) = bench.cloud.of(METRICS)
@@ -161,14 +163,14 @@ def test_what_is_known_is_asked_again_with_an_overlap(
 
 
 def test_a_window_shorter_than_the_overlap_is_the_overlap(bench: Any, baseten: Any) -> None:
-    baseten.add("a")
+    baseten.add("a", created_at=OLD)
     bench.source("baseten").poll(bench.request(window=300))
     (asked,) = bench.cloud.of(METRICS)
     assert bench.clock.now - int(asked.query["start_epoch_millis"]) / 1000 == 600
 
 
 def test_a_long_backfill_is_read_in_parts_oldest_first(bench: Any, baseten: Any) -> None:
-    raw = baseten.add("a", node_count=8)
+    raw = baseten.add("a", node_count=8, created_at=OLD)
     raw["instance_type"]["gpu_count"] = 8
 
     def metrics(asked: Any) -> Any:
@@ -190,7 +192,7 @@ def test_a_long_backfill_is_read_in_parts_oldest_first(bench: Any, baseten: Any)
 
 
 def test_a_backfill_that_breaks_off_keeps_what_it_has(bench: Any, baseten: Any) -> None:
-    raw = baseten.add("a", node_count=8)
+    raw = baseten.add("a", node_count=8, created_at=OLD)
     raw["instance_type"]["gpu_count"] = 8
     sample = {
         "training_job": raw,
@@ -774,3 +776,68 @@ def test_a_reading_for_a_watched_job_keeps_its_last_description(bench: Any, base
     baseten.add("b")
     poll = bench.source("baseten").poll(bench.request(watched))
     assert by_id(poll)["a"].job == watched.job
+
+
+@pytest.mark.parametrize(
+    ("created", "reach"),
+    [
+        ("2026-03-02T08:00:00Z", 62 * 60 + 60),
+        ("2026-03-02T09:01:00Z", 600),
+        ("2026-03-02T10:00:00Z", 600),
+        ("2026-02-01T00:00:00Z", 7200),
+        (None, 7200),
+    ],
+)
+def test_nothing_is_asked_for_from_before_the_job_was_made(
+    bench: Any, baseten: Any, created: str | None, reach: float
+) -> None:
+    baseten.add("a", created_at=created)
+    bench.source("baseten").poll(bench.request(window=7200))
+    (asked,) = bench.cloud.of(METRICS)
+    assert bench.clock.now - int(asked.query["start_epoch_millis"]) / 1000 == reach
+
+
+def test_a_backfill_has_an_end_whatever_is_asked_for(bench: Any, baseten: Any) -> None:
+    raw = baseten.add("a", node_count=64, created_at="2000-01-01T00:00:00Z")
+    raw["instance_type"]["gpu_count"] = 8
+    now = bench.clock.now
+    bench.source("baseten").poll(bench.request(window=1e9))
+    asked = bench.cloud.of(METRICS)
+    assert len(asked) == 200
+    assert int(asked[-1].query["end_epoch_millis"]) / 1000 == now
+    part = 200_000 // (2 * (2 * 512 + 4 * 64)) * 60
+    assert now - int(asked[0].query["start_epoch_millis"]) / 1000 == 200 * part
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "a/b", "a\nb", "..", "x" * 70_000, "?#%"])
+def test_an_odd_id_harms_only_its_own_job(bench: Any, baseten: Any, odd: str) -> None:
+    baseten.add("a")
+    baseten.jobs["odd"] = {**baseten.jobs["a"], "id": odd}
+    baseten.jobs["none"] = {**baseten.jobs["a"], "id": ""}
+    poll = bench.source("baseten").poll(bench.request())
+    readings = by_id(poll)
+    assert poll.error == ""
+    assert readings["a"].points
+    (other,) = [reading for job, reading in readings.items() if job != "a"]
+    assert other.failed_metrics == RESOURCE_METRICS
+    assert other.error
+    assert other.job.job == odd.replace("\ud800", "\ufffd")
+
+
+def test_nothing_is_gone_while_a_search_fails(bench: Any, baseten: Any) -> None:
+    def search(asked: Any) -> Any:
+        return bench.say({}, 404) if asked.json["project_id"] == "pr1" else bench.say({"training_jobs": []})
+
+    bench.cloud.on("POST", "/v1/training_jobs/search", search)
+    source = bench.source("baseten", projects=["pr1", "pr2"])
+    for _ in range(3):
+        poll = source.poll(bench.request(bench.watched("a")))
+        assert (poll.up, poll.gone, set(by_id(poll))) == (False, (), {"a"})
+
+
+def test_prices_are_read_again_when_the_clock_was_set_back(bench: Any, baseten: Any) -> None:
+    source = bench.source("baseten")
+    for hours, times in [(0, 1), (-1.1, 2), (-1.1, 2)]:
+        bench.clock.now = bench.nine + 3600 * hours
+        source.poll(bench.request())
+        assert len(bench.cloud.of("/v1/instance_type_prices")) == times

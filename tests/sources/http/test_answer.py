@@ -5,7 +5,7 @@ import pytest
 
 from watchdog.errors import SourceError, SourceErrorKind
 from watchdog.sources.http import Answer, RefusedError, json_or_raise, kind_of, refusal
-from watchdog.sources.http.answer import seconds_to_wait
+from watchdog.waiting import seconds_to_wait
 
 NOW = 1_772_442_000.0
 """2026-03-02 09:00 UTC."""
@@ -180,3 +180,18 @@ def test_a_redirect_names_the_remedy_and_not_the_address() -> None:
     error = refusal(answer(status=302, location="https://evil.example/?token=1"))
     assert "set base_url" in str(error)
     assert "evil" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        (rb'{"id": "\ud800"}', {"id": "\ufffd"}),
+        (rb'{"\udfff": ["a\udc00b"]}', {"\ufffd": ["a\ufffdb"]}),
+        (rb'["\ud83d\ude00", "\ud800"]', ["\U0001f600", "\ufffd"]),
+        (b'["\xed\xa0\x80"]', None),
+    ],
+)
+def test_half_a_surrogate_pair_is_replaced(content: bytes, value: Any) -> None:
+    found = json_or_raise(answer(content))
+    assert value is None or found == value
+    assert repr(found).encode()

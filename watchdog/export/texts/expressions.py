@@ -51,6 +51,8 @@ class Scope:
     """PromQL that gives a value here, because an ``if`` around it asked."""
     note: Callable[[str], None] = print
     """Takes what reads differently."""
+    proves: float = 0.0
+    """Seconds for which it has been so when the expression begins to hold."""
 
 
 def value_of(node: nodes.Node, scope: Scope) -> Value:
@@ -113,7 +115,7 @@ def _name(name: str, scope: Scope) -> Value:
     if name == "threshold":
         return Literal(scope.threshold)
     if name == "duration":
-        return duration(scope.alert)
+        return duration(scope.alert, scope.proves)
     raise UntranslatableError(f"{name} alone has no counterpart in Prometheus's templates")
 
 
@@ -142,7 +144,7 @@ def _label(name: str, scope: Scope) -> Value:
         raise UntranslatableError(f"labels.{name} is made by the rule, of several pieces")
     if isinstance(parts[0], nodes.TemplateData):
         return Literal(parts[0].data)
-    return value_of(parts[0], Scope(scope.alert, scope.threshold, {}, note=scope.note))
+    return value_of(parts[0], Scope(scope.alert, scope.threshold, {}, note=scope.note, proves=scope.proves))
 
 
 def _joined(node: nodes.Or | nodes.Concat, scope: Scope) -> Value:

@@ -26,9 +26,10 @@ def fact(name: str) -> Value | None:
     return _JOB.get(name)
 
 
-def duration(alert: str) -> Number:
-    """Return the seconds for which the alert is active: 0 when Prometheus sees it for the first time."""
+def duration(alert: str, proves: float = 0.0) -> Number:
+    """Return the seconds for which the alert is active (0 when Prometheus sees it first) and ``proves``."""
     matchers = ", ".join(f"{name}=%q" for name in IDENTITY)
     operands = tuple(f"$labels.{name}" for name in IDENTITY)
     active_at = f'ALERTS_FOR_STATE{{alertname="{alert}", {matchers}}}'
-    return Number(f"(max(time() - {active_at}) or vector(0))", operands, vector=True)
+    more = f" + {proves!r}" if proves else ""
+    return Number(f"((max(time() - {active_at}) or vector(0)){more})", operands, vector=True)

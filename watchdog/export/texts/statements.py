@@ -21,15 +21,21 @@ class Translation:
 
 
 def translate(
-    text: str, alert: str, threshold: float | None = None, own_labels: Mapping[str, str] | None = None
+    text: str,
+    alert: str,
+    threshold: float | None = None,
+    own_labels: Mapping[str, str] | None = None,
+    *,
+    proves: float = 0.0,
 ) -> Translation:
     """Translate a checked template of a rule.
 
     ``own_labels`` are the templates of the labels that the rule adds, which its texts may name: Prometheus's see
-    only the labels of the series. Raises ValueError for what is not a template.
+    only the labels of the series. ``proves`` is the rule's (see ``Query.proves``).
+    Raises ValueError for what is not a template.
     """
     notes: list[str] = []
-    scope = Scope(alert, threshold, own_labels or {}, note=notes.append)
+    scope = Scope(alert, threshold, own_labels or {}, note=notes.append, proves=proves)
     try:
         found = _body(templates.parse_template(text).body, scope, top=True)
     except UntranslatableError as error:

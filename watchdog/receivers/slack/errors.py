@@ -56,11 +56,18 @@ class Answer:
     status: int
     code: str
     headers: Mapping[str, str]
+    at: float
+    """When it came (unix seconds)."""
 
 
 def kind_of(code: str) -> DeliveryErrorKind:
-    """Return the class of one of Slack's codes; one that is not known is transient."""
+    """Return the class of one of Slack's codes; one that is not known is transient, and unsure."""
     return PERMANENT if code.startswith("restricted_action") else KINDS.get(code, TRANSIENT)
+
+
+def is_known(code: str) -> bool:
+    """Whether Slack's documentation says what the code means."""
+    return code in KINDS or code in PARENT_LOST or code.startswith("restricted_action")
 
 
 def will_pass(error: DeliveryError) -> bool:
@@ -70,20 +77,34 @@ def will_pass(error: DeliveryError) -> bool:
 
 
 def malformed(where: str) -> DeliveryError:
-    """Return the error for a success that does not say where the message is."""
-    return _error(PERMANENT, where, "malformed_answer")
+    """Return the error for a success that does not say where the message is: it may well be there."""
+    error = _error(TRANSIENT, where, "malformed_answer", ambiguous=True)
+    error.unsure = True
+    return error
+
+
+def limited(where: str, wait: float) -> DeliveryError:
+    """Return the error for a call that was not made: Slack asked for silence for that long."""
+    return _error(TRANSIENT, where, "ratelimited", wait=wait)
+
+
+def malformed_token(where: str) -> DeliveryError:
+    """Return the error for a token that cannot be sent at all."""
+    return _error(PERMANENT, where, "malformed_token")
 
 
 def from_answer(answer: Answer, where: str) -> DeliveryError:
     """Return the error for an answer that is not a success; ``where`` names the channel, never a URL."""
     status, code = answer.status, answer.code
     if status == 429 or code in ("ratelimited", "rate_limited"):
-        return _error(TRANSIENT, where, "ratelimited", wait=retry_after(answer.headers))
+        return _error(TRANSIENT, where, "ratelimited", wait=retry_after(answer.headers, answer.at))
     if status >= 500:
-        wait = retry_after(answer.headers)
+        wait = retry_after(answer.headers, answer.at)
         return _error(TRANSIENT, where, code or f"http_{status}", wait=wait, ambiguous=status != 503)
     if code and (status == 200 or code in KINDS):
-        return _error(kind_of(code), where, code, ambiguous=code in _AMBIGUOUS_CODES)
+        error = _error(kind_of(code), where, code, ambiguous=code in _AMBIGUOUS_CODES)
+        error.unsure = not is_known(code)
+        return error
     # A page at 200 may come from a proxy after Slack has taken the message.
     return _error(_kind_of_status(status), where, f"http_{status}", ambiguous=status == 200)
 
@@ -129,6 +150,7 @@ _REMEDIES = {
     "invalid_auth": "; the bot token is not valid: set a new one",
     "token_revoked": "; the bot token was revoked: set a new one",
     "malformed_answer": "; what answers is not Slack's Web API: check base_url",
+    "malformed_token": "; the bot token holds characters that no token has: copy it again",
     "invalid_url": "; the address is not one: copy it again from the app's settings",
     "invalid_token": "; the webhook is no longer valid: make a new one",
     "no_service": "; the webhook is no longer valid: make a new one",

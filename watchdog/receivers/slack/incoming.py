@@ -8,12 +8,13 @@ from http.client import HTTPException, InvalidURL
 
 from slack_sdk.webhook import WebhookClient, WebhookResponse
 
+from watchdog.errors import DeliveryError
 from watchdog.model import Notification, Receipt
 from watchdog.ports import Delivery
-from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told, secret_or_raise
-from watchdog.receivers.slack.api import GAPS, Pacer, code_of, quiet
+from watchdog.receivers.base import TOLD, ReceiverContext, is_printable_ascii, not_yet_told, secret_or_raise
+from watchdog.receivers.slack.api import GAPS, code_of, quiet
 from watchdog.receivers.slack.config import SlackConfig
-from watchdog.receivers.slack.errors import Answer, from_answer, from_exception
+from watchdog.receivers.slack.errors import Answer, from_answer, from_exception, limited
 from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
 from watchdog.receivers.text.wording import Look, look
 
@@ -27,7 +28,8 @@ class SlackIncomingReceiver:
         self.name = config.name
         self._config = config
         self._secrets = context.secrets
-        self._pacer = Pacer(context.clock, context.sleep)
+        self._pacer = context.pacer
+        self._clock = context.clock
 
     def deliver(self, delivery: Delivery) -> Receipt:
         """Post the incident at its first delivery, and what changed at each later one; see ``ports.Receiver``."""
@@ -54,18 +56,30 @@ class SlackIncomingReceiver:
     def _post(self, message: Message) -> None:
         where = f'Slack webhook of receiver "{self.name}"'
         url = secret_or_raise(self._secrets, self._config.webhook_url, self.name)
-        if not url.startswith(("https://", "http://")):
+        if not (url.startswith(("https://", "http://")) and is_printable_ascii(url)):
             raise from_exception(InvalidURL(), where)
-        self._pacer.wait("post", GAPS["chat.postMessage"])
+        wait = self._pacer.held(url)
+        if wait:
+            raise limited(where, wait)
+        self._pacer.wait(url, GAPS["chat.postMessage"])
         client = WebhookClient(url, logger=quiet, retry_handlers=[])
         client.timeout = self._config.timeout  # type: ignore[assignment]  # urllib takes fractions of a second
         client.proxy = None  # urllib reads the proxy variables, NO_PROXY among them
         try:
             response = client.send_dict({**message.body(), "unfurl_links": False, "unfurl_media": False})
         except (OSError, HTTPException, ValueError) as error:
-            raise from_exception(error, where) from None
+            raise _blind(from_exception(error, where)) from None
         if not _accepted(response):
-            raise from_answer(_answer(response), where)
+            found = from_answer(_answer(response, self._clock()), where)
+            if found.retry_after is not None:
+                self._pacer.hold(url, found.retry_after)
+            raise _blind(found)
+
+
+def _blind(error: DeliveryError) -> DeliveryError:
+    """Mark that nothing can be looked up: a webhook's channel cannot be read."""
+    error.blind = error.ambiguous
+    return error
 
 
 def _accepted(response: WebhookResponse) -> bool:
@@ -75,9 +89,9 @@ def _accepted(response: WebhookResponse) -> bool:
     return response.status_code == 200 and (body == "ok" or data.get("ok", data.get("success")) is True)
 
 
-def _answer(response: WebhookResponse) -> Answer:
+def _answer(response: WebhookResponse, at: float) -> Answer:
     word = _json(response.body).get("error") or response.body.strip()
-    return Answer(status=response.status_code, code=code_of(word), headers=dict(response.headers.items()))
+    return Answer(status=response.status_code, code=code_of(word), headers=dict(response.headers.items()), at=at)
 
 
 def _json(body: str) -> dict[str, object]:

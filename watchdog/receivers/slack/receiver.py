@@ -9,11 +9,11 @@ from watchdog.errors import DeliveryError
 from watchdog.model import Notification, Receipt
 from watchdog.ports import Delivery
 from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told, secret_or_raise
-from watchdog.receivers.slack.api import Pacer, SlackApi
+from watchdog.receivers.slack.api import SlackApi
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import PARENT_LOST, malformed
 from watchdog.receivers.slack.owners import Owners
-from watchdog.receivers.slack.reconcile import find, metadata
+from watchdog.receivers.slack.reconcile import NAME, History, metadata
 from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
 from watchdog.receivers.text.wording import Look, look
 
@@ -31,16 +31,15 @@ class SlackReceiver:
         self.name = config.name
         self._config = config
         self._channel = channel
-        self._channel_id = channel if channel[0] in "CG" and channel.isupper() else ""
-        """History can be read by ID only; learnt from the first post where the rules file has a name."""
         self._where = f"Slack channel {channel}"
         self._api = SlackApi(
             token=lambda: secret_or_raise(context.secrets, config.bot_token, config.name),
             base_url=config.base_url,
             timeout=config.timeout,
             where=self._where,
-            pacer=Pacer(context.clock, context.sleep),
+            context=context,
         )
+        self._history = History(self._api, channel)
         self._owners = Owners(self._api)
 
     def deliver(self, delivery: Delivery) -> Receipt:
@@ -64,15 +63,16 @@ class SlackReceiver:
         receipt = delivery.receipt
         if receipt is not None:
             thread = receipt["ts"] if self._config.thread else ""
-            found = find(self._api, delivery, "reply", receipt["channel"], thread)
+            found = self._history.find(delivery, "reply", receipt["channel"], thread)
             if found is None or found[1] <= int(receipt.get(TOLD, "0")):
                 return receipt
             receipt = {**receipt, TOLD: str(found[1])}
         else:
-            found = find(self._api, delivery, "parent", self._channel_id) if self._channel_id else None
+            channel = self._history.channel(delivery)
+            found = self._history.find(delivery, "parent", channel) if channel else None
             if found is None:
                 return None
-            receipt = {"channel": self._channel_id, "ts": found[0], TOLD: str(found[1])}
+            receipt = self._receipt(channel, found[0], found[1])
         delivery.keep(receipt)
         return receipt
 
@@ -104,7 +104,7 @@ class SlackReceiver:
 
     def _successor(self, delivery: Delivery, lost: Receipt) -> Receipt | None:
         """Return the new parent that an ambiguous try may have posted already in place of the lost one."""
-        found = find(self._api, delivery, "parent", lost["channel"]) if delivery.maybe_sent else None
+        found = self._history.find(delivery, "parent", lost["channel"]) if delivery.maybe_sent else None
         if found is None or found[0] == lost["ts"]:
             return None
         receipt = {**lost, "ts": found[0]}
@@ -113,11 +113,16 @@ class SlackReceiver:
 
     def _post_parent(self, delivery: Delivery, message: Message, told: int) -> Receipt:
         body = self._body(delivery, message, told, "parent")
-        answer = self._post({"channel": self._channel, **body})
-        self._channel_id = str(answer["channel"])
-        receipt = {"channel": self._channel_id, "ts": str(answer["ts"]), TOLD: str(told)}
+        answer = self._post(delivery, {"channel": self._channel, **body})
+        self._history.learn(str(answer["channel"]))
+        receipt = self._receipt(str(answer["channel"]), str(answer["ts"]), told)
         delivery.keep(receipt)
         return receipt
+
+    def _receipt(self, channel: str, ts: str, told: int) -> Receipt:
+        """Return a receipt; it says to which name the ID belongs, for a channel that is given by name."""
+        name = {} if channel == self._channel else {NAME: self._channel}
+        return {"channel": channel, "ts": ts, TOLD: str(told), **name}
 
     def _reply(self, delivery: Delivery, receipt: Receipt, news: Sequence[Notification], *, fresh: bool) -> None:
         """Say what changed: in the thread, and in the channel as well when a person should look now."""
@@ -131,9 +136,17 @@ class SlackReceiver:
         if self._config.thread:
             place |= {"thread_ts": receipt["ts"], "reply_broadcast": ping}
         body = self._body(delivery, message, news[-1].sequence, "reply")
-        self._post({**place, **body})
+        self._post(delivery, {**place, **body})
 
-    def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _post(self, delivery: Delivery, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Post; an error says whether the next try will be able to look for what this one may have posted."""
+        try:
+            return self._posted(body)
+        except DeliveryError as error:
+            error.blind = error.ambiguous and not self._history.can_look(delivery)
+            raise
+
+    def _posted(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = self._api.write("chat.postMessage", {**body, **_AS_WRITTEN, **_NO_PREVIEWS})
         if not (answer.get("channel") and answer.get("ts")):
             raise malformed(self._where)

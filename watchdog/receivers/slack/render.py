@@ -101,9 +101,10 @@ def _fact(fact: Fact) -> str:
 def _sections(view: IncidentView) -> list[Block]:
     """Return a block per rule while they fit, and how many rules are left out."""
     found = findings(view.alerts, view.job)
+    said = headline(view)
     texts: list[str] = []
     for item in found[:FINDINGS]:
-        text = _finding(item)
+        text = _finding(item, said)
         if sum(map(weight, texts)) + weight(text) > BLOCKS - 3000:
             break
         texts.append(text)
@@ -112,12 +113,18 @@ def _sections(view: IncidentView) -> list[Block]:
     return [{"type": "section", "text": _mrkdwn(text)} for text in texts]
 
 
-def _finding(item: Finding) -> str:
+def _finding(item: Finding, said: str) -> str:
+    """Return one rule in full, without what the sentence above has ``said`` already."""
     rule = link(item.runbook_url, item.rule, 150) if item.runbook_url else cut(item.rule, 150)
     state = "" if item.firing else "resolved"
     title = " · ".join(part for part in (f"*{rule}*", cut(item.severity, 40), cut(item.where, 200), state) if part)
     reading = [item.reading, cut(item.note if item.note != "resolved" else "", 200), f"since {_date(item.since)}"]
-    lines = [title, cut(item.summary, 500), cut(item.description, 700), " · ".join(part for part in reading if part)]
+    lines = [
+        title,
+        "" if item.detail in said else cut(item.detail, 500),
+        cut(item.description, 700),
+        " · ".join(part for part in reading if part),
+    ]
     code = cut(item.expr.replace("`", "'"), 300)
     return "\n".join(line for line in (*lines, f"`{code}`" if code else "") if line)
 

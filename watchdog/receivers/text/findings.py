@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ SENTENCE = 400
 PARAGRAPH = 600
 _REVERSERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Controls that turn the reading direction of what follows them, outside the name they came with."""
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
+"""Where a summary says what differs from GPU to GPU: ``(peak 2% on GPU 3)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,17 @@ class Finding:
     where: str
     """``GPU 3 of node-1``, ``3 of 8 GPUs of node-1``; empty when the whole job is meant."""
     summary: str
+    """The sentence; of several alerts, with how many there are."""
+    detail: str
+    """What the sentence says beside ``rule`` and ``where``."""
     description: str
+    """Empty when several alerts differ in it."""
     reading: str
-    """``now 2 %, worst 0 %``; empty when no value is known."""
+    """``now 2 %, worst 0 %``, ``forecast 120 %``; of what is over, ``at fire 2 %, worst 0 %``; empty if not known."""
     note: str
     """``data missing``, or why it is over."""
     since: float
+    """Since when it is known to have been so."""
     expr: str
     runbook_url: str
 
@@ -76,19 +84,19 @@ def _finding(group: Sequence[AlertView], job: Job | None) -> Finding:
     place = where(group, job)
     firing = first.status == "firing"
     rule = clean(first.name, NAME)
-    summary = clean(first.summary, SENTENCE)
-    if len(group) > 1:
-        summary = f"{rule}: {place}" + (f", such as: {summary}" if summary else "")
+    summary, detail = _sentence(group, rule, place)
+    descriptions = {clean(alert.description, PARAGRAPH) for alert in group}
     return Finding(
         rule=rule,
         severity=clean(first.severity, 30),
         firing=firing,
         where=place,
         summary=summary,
-        description=clean(first.description, PARAGRAPH) if len(group) == 1 else "",
+        detail=detail,
+        description=descriptions.pop() if len(descriptions) == 1 else "",
         reading=_reading(group, firing=firing and not first.event),
         note=_note(group),
-        since=min(alert.starts_at for alert in group),
+        since=min(alert.since for alert in group),
         expr=clean(first.expr, 200),
         runbook_url=first.runbook_url.strip(),
     )
@@ -98,11 +106,37 @@ def _reading(group: Sequence[AlertView], *, firing: bool) -> str:
     unit = unit_of(group[0].expr)
     if unit == "bool":
         return ""
-    missing = all(alert.unknown for alert in group)
-    current = span([alert.value for alert in group], unit) if firing else ""
-    worst = span([alert.worst for alert in group], unit)
-    parts = [f"{'last known' if missing else 'now'} {current}" if current else "", f"worst {worst}" if worst else ""]
-    return ", ".join(part for part in parts if part)
+    fresh = [alert for alert in group if not alert.unknown and not alert.held]
+    shown = fresh or group
+    if not firing:
+        word, values = "at fire", [alert.value_at_fire for alert in group if not alert.event]
+    else:
+        word, values = _word_for(group, fresh), [alert.value for alert in shown]
+    read = [(word, span(values, unit))]
+    if not group[0].forecast:
+        read.append(("worst", span([alert.worst for alert in group], unit)))
+    return ", ".join(f"{name} {text}" for name, text in read if text)
+
+
+def _word_for(group: Sequence[AlertView], fresh: Sequence[AlertView]) -> str:
+    """Return what a current value is called: one that is old, or of a time to come, is not "now"."""
+    if fresh:
+        return "forecast" if group[0].forecast else "now"
+    word = "last known" if all(alert.unknown for alert in group) else "last"
+    return f"{word} forecast" if group[0].forecast else word
+
+
+def _sentence(group: Sequence[AlertView], rule: str, place: str) -> tuple[str, str]:
+    """Return what a rule's alerts say as one sentence, and what of it ``rule`` and ``place`` do not say."""
+    texts = [clean(alert.summary, SENTENCE) for alert in group]
+    if len(group) == 1:
+        return texts[0], texts[0]
+    if not texts[0]:
+        return f"{rule}: {place}", ""
+    same = {text if len(set(texts)) == 1 else " ".join(_BRACKETS.sub("", text).split()) for text in texts}
+    if len(same) == 1 and (said := same.pop()):
+        return f"{said} · {place}", said
+    return f"{rule}: {place}, such as: {texts[0]}", f"such as: {texts[0]}"
 
 
 def _note(group: Sequence[AlertView]) -> str:

@@ -15,6 +15,7 @@ _CHANGES_UNIT = re.compile(
     r"|stddev|stddev_over_time|stdvar|stdvar_over_time|timestamp)\b"
 )
 """Functions of PromQL whose result is not in the unit of their argument."""
+_BOUNDS = re.compile(r"[(){}]|[<>]|[=!]=|\b(?:and|or|unless)\b")
 _STEPS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -22,10 +23,10 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 def unit_of(expr: str) -> str:
     """Return the unit of a rule's value: that of the first metric its expression names.
 
-    Empty (a plain number) when the expression names none of the vocabulary, or calculates: a wrong unit
-    would be a false word.
+    What the value is compared with does not count. Empty (a plain number) when the expression names none of
+    the vocabulary, or calculates: a wrong unit would be a false word.
     """
-    without_texts = re.sub(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]", "", expr)
+    without_texts = _value_of(re.sub(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]", "", expr))
     if re.search(r"[*/^%]", without_texts) or _CHANGES_UNIT.search(without_texts):
         return ""
     return next((METRICS[word].unit for word in _WORD.findall(without_texts) if word in METRICS), "")
@@ -35,6 +36,7 @@ def quantity(value: float, unit: str) -> str:
     """Return ``value`` (base units) with its unit: ``3.4 %``, ``71.5 GiB``, ``2h 5m``, ``83 °C``."""
     if not math.isfinite(value):
         return "not a number"
+    value += 0.0  # minus zero becomes zero
     if unit == "ratio":
         return f"{_short(value * 100)} %"
     if unit == "bytes":
@@ -69,6 +71,17 @@ def duration(seconds: float) -> str:
 def utc(at: float) -> str:
     """Return a time as ``2026-03-02 09:01 UTC``."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _value_of(expr: str) -> str:
+    """Return the part in front of the first comparison, ``and``, ``or`` or ``unless`` outside of brackets."""
+    depth = 0
+    for found in _BOUNDS.finditer(expr):
+        depth += (found[0] in "({") - (found[0] in ")}")
+        if depth == 0 and found[0] not in ")}":
+            left = expr[: found.start()]
+            return left if any(word in METRICS for word in _WORD.findall(left)) else expr
+    return expr
 
 
 def _short(value: float) -> str:

@@ -78,7 +78,7 @@ def headline(view: IncidentView) -> str:
     shown = look(view)
     found = findings(view.alerts, view.job)
     if shown is Look.RESOLVED:
-        names = _listed([_name(item) for item in found])
+        names = _listed([_name(item) for item in found], "; ")
         return f"Resolved{_lasted(view)}: {names or 'all alerts'} on {subject(view)}{_ending(found)}"
     live = [item for item in found if item.firing]
     severity = clean(view.severity, 30).capitalize() or "Alert"
@@ -94,11 +94,11 @@ def facts(view: IncidentView, now: float) -> list[Fact]:
     """Return what a person wants to know before opening anything; unknown things are left out."""
     job = view.job
     end = view.closed_at
-    found = [*(_job_facts(job) if job else [])]
+    found = _job_facts(job) if job else _place_facts(view)
     found.append(Fact("Since", at=_since(view)))
     if end is not None and look(view) is Look.RESOLVED:
         found += [Fact("Until", at=end), Fact("Lasted", duration(end - _since(view)))]
-    spent = _spent(job, _since(view), now if end is None else end)
+    spent = "" if look(view) is Look.EVENT else _spent(job, _since(view), now if end is None else end)
     return [*found, Fact("Cost of the job since", spent)] if spent else found
 
 
@@ -160,14 +160,15 @@ def _ending(found: Iterable[Finding]) -> str:
 
 
 def _since(view: IncidentView) -> float:
-    return min((alert.starts_at for alert in view.alerts), default=view.opened_at)
+    return min((alert.since for alert in view.alerts), default=view.opened_at)
 
 
 def _job_facts(job: Job) -> list[Fact]:
     name = clean(job.job_name, NAME) or clean(job.job, NAME)
     project = clean(job.project_name, NAME) or clean(job.project, NAME)
     place = " · ".join(part for part in (clean(job.provider, NAME), project) if part)
-    status = clean(job.provider_status, NAME) or job.status.value
+    known = job.status is not JobStatus.UNKNOWN
+    status = job.status.value if known else clean(job.provider_status, NAME) or job.status.value
     found = [
         Fact("Job", name, url=job.url.strip()),
         Fact("Provider", place),
@@ -177,6 +178,15 @@ def _job_facts(job: Job) -> list[Fact]:
         Fact("Error", clean(job.error, SENTENCE) if job.status is JobStatus.FAILED else ""),
     ]
     return [fact for fact in found if fact.text]
+
+
+def _place_facts(view: IncidentView) -> list[Fact]:
+    """Return where it is, when it is not about one job: what all alerts have in common."""
+    every = [set(alert.labels) for alert in view.alerts]
+    common = dict(set.intersection(*every)) if every else {}
+    project = common.get("project_name") or common.get("project", "")
+    place = " · ".join(clean(part, NAME) for part in (common.get("provider", ""), project) if part)
+    return [Fact("Provider", place)] if place else []
 
 
 def _hardware(job: Job) -> str:

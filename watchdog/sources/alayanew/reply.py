@@ -38,7 +38,9 @@ PERIODS: Sequence[tuple[str, float]] = (
 )
 """The closed list of ``period``, with seconds."""
 
-_GPU_NAME = re.compile(r"(?P<model>.+\d+G)(?:-(?P<index>\d+))?", re.ASCII)
+_GPU_NAME = re.compile(r"(?P<model>.+)-(?P<index>\d{1,2})", re.ASCII)
+"""Documented with a memory size before the index (``…-80G-3``), which other models may lack (``H100-0``); a longer
+number belongs to the model (``RTX-4090``)."""
 _STATUS = {
     **dict.fromkeys(("WAITING", "QUEUEING", "QUEUING", "PENDING", "QUEUED"), JobStatus.PENDING),
     **dict.fromkeys(("CREATING", "STARTING", "INITIALIZING"), JobStatus.STARTING),
@@ -73,7 +75,7 @@ def gpu_name(raw: object) -> tuple[str, str]:
     if name in ("", "-"):
         return "", ""
     found = _GPU_NAME.fullmatch(name)
-    return (found["model"], found["index"] or "") if found else (name, "")
+    return (found["model"], found["index"]) if found else (name, "")
 
 
 def status_of(word: str) -> JobStatus:

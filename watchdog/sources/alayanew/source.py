@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
 from watchdog.errors import SourceError, SourceErrorKind
 from watchdog.model import Job, JobReading, JobStatus, Points, Poll, PollRequest
@@ -22,6 +24,8 @@ FRESH = 600.0
 _THREADS = 4
 _OVERLAP = 300.0
 """Seconds read again at each poll, for samples that come late."""
+_FEW = 5
+"""Samples of a series from which no step is derived."""
 _GONE_AFTER = 2
 """Polls in a row in which a job must be unknown before it is gone."""
 _PASSING = frozenset({SourceErrorKind.UNAVAILABLE, SourceErrorKind.RATE_LIMITED, SourceErrorKind.MALFORMED})
@@ -73,6 +77,9 @@ class AlayaNewSource:
         self._api = AlayaNewApi(config, context)
         self._listed_before: frozenset[str] | None = None
         self._missing: dict[str, int] = {}
+        self._behind: dict[str, dict[str, float | None]] = {}
+        """By job and type that failed at the last poll: up to when it was read; the other types go on meanwhile."""
+        self._step_checked = False
 
     def poll(self, request: PollRequest) -> Poll:
         """Read the account once; see ``ports.Source``."""
@@ -98,15 +105,17 @@ class AlayaNewSource:
             return self._read(task, request, deadline)
 
         outcomes = [item for item in run_all(read, tasks, _THREADS, self._api.http.stopped) if item is not None]
+        self._forget_others(tasks)
+        self._check_step(outcomes, request.now)
+        # One that the list still has is not gone, whatever its metrics say.
         lost = [item.task.known.job for item in outcomes if item.not_found and not item.task.stated]
-        gone = self._count_missing(
-            [*absent, *lost]
-        )  # one that the list still has is not gone, whatever its metrics say
+        answered = isinstance(listing, JobList) or any(not item.failed for item in outcomes)
+        gone = self._count_missing([*absent, *lost]) if answered else []
         unlisted = [unread(job, "not in the job list") for id_, job in absent.items() if id_ not in gone]
         readings = [item.reading for item in outcomes if self._tells(item, request, gone)]
         known_gone = tuple(job for job in gone if job in request.watched)
         poll = Poll(self.name, started, self._clock(), (*waiting, *readings, *unlisted), gone=known_gone)
-        error = _all_failed(outcomes)
+        error = _all_failed(outcomes) or (None if answered else _nothing_found(outcomes))
         return poll if error is None else self._failed(poll, error)
 
     def _failed(self, poll: Poll, error: SourceError) -> Poll:
@@ -152,17 +161,20 @@ class AlayaNewSource:
 
     def _read(self, task: _Task, request: PollRequest, deadline: float) -> _Outcome:
         now = request.now
-        since = request.window if task.newest is None else now - task.newest + _OVERLAP
-        period, length = period_for(min(since, max(request.window, 900.0)))
-        reader = PointReader(epoch_seconds, now - length - FUTURE_SLACK, now + FUTURE_SLACK)
+        job = task.known.job
+        behind = self._behind.get(job, {})
+        periods = {kind: _period(behind.get(kind, task.newest), request) for kind in METRICS}
+        longest = max(length for _, length in periods.values())
+        reader = PointReader(epoch_seconds, now - longest - FUTURE_SLACK, now + FUTURE_SLACK)
         read: dict[str, TypeReading] = {}
         errors: dict[str, SourceError] = {}
         for kind in METRICS:
             try:
-                data = self._api.metrics(task.known.job, kind, period, deadline)
+                data = self._api.metrics(job, kind, periods[kind][0], deadline)
                 read[kind] = type_reading(data, kind, reader)
             except SourceError as error:
                 errors[kind] = error
+        self._behind[job] = {kind: behind.get(kind, task.newest) for kind in errors}
         reading = JobReading(
             job=_described(task, read, now),
             points=tuple(points for part in read.values() for points in part.points),
@@ -171,6 +183,25 @@ class AlayaNewSource:
             dropped=reader.dropped,
         )
         return _Outcome(task, reading, tuple(errors.values()))
+
+    def _forget_others(self, tasks: Sequence[_Task]) -> None:
+        """Forget what was behind of jobs that are not read any more."""
+        jobs = {task.known.job for task in tasks}
+        self._behind = {job: types for job, types in self._behind.items() if job in jobs}
+
+    def _check_step(self, outcomes: Sequence[_Outcome], now: float) -> None:
+        """Say once if samples come more slowly than ``step``: coverage is then too low for rules to be judged."""
+        recent = [
+            item.reading for item in outcomes if item.task.newest is not None and item.task.newest > now - _OVERLAP
+        ]
+        times = [points.times for reading in recent for points in reading.points if len(points.times) > _FEW]
+        if self._step_checked or not times:
+            return
+        self._step_checked = True
+        seen = min(median(after - before for before, after in pairwise(series)) for series in times)
+        if seen > 1.5 * self.step:
+            text = f'samples come every {seen:g} s; write step = "{seen:g}s" for this source, or its coverage looks low'
+            log.warning(text, extra={"source": self.name})
 
     def _tells(self, outcome: _Outcome, request: PollRequest, gone: Sequence[str]) -> bool:
         """Whether a reading says anything: not of a job that is gone, nor of a named one that never was."""
@@ -209,8 +240,22 @@ def _described(task: _Task, read: dict[str, TypeReading], now: float) -> Job:
     return replace(job, gpu_type=job.gpu_type or next((part.gpu_type for part in on_gpu), ""))
 
 
+def _period(newest: float | None, request: PollRequest) -> tuple[str, float]:
+    """Return the shortest period that reaches back to ``newest``, or over the window, with its length."""
+    since = request.window if newest is None else request.now - newest + _OVERLAP
+    return period_for(min(since, max(request.window, 900.0)))
+
+
 def _newest(points: Points) -> float:
     return points.times[-1]
+
+
+def _nothing_found(outcomes: Sequence[_Outcome]) -> SourceError | None:
+    """Return the error of a source that answers "not found" to everything: an outage, and no job is gone by it."""
+    if not any(outcome.not_found for outcome in outcomes):
+        return None
+    text = "no job was found, nor a job list; if this lasts, check base_url and path_prefix, and the ids in jobs"
+    return SourceError(SourceErrorKind.UNAVAILABLE, text)
 
 
 def _all_failed(outcomes: Sequence[_Outcome]) -> SourceError | None:

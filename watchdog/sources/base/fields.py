@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from watchdog.config import parse_duration
+from watchdog.config import limited_duration, parse_duration
 
 
 def _base_url(value: str) -> str:
@@ -46,6 +46,7 @@ Ids = Annotated[tuple[str, ...], AfterValidator(_ids)]
 Seconds = Annotated[
     float,
     BeforeValidator(parse_duration),
+    AfterValidator(limited_duration),
     Field(gt=0, json_schema_extra={"type": "string", "examples": ["30s"]}),
 ]
-"""A duration above 0, in seconds."""
+"""A duration above 0 and of at most 30 days, in seconds."""

@@ -22,6 +22,8 @@ _OVERLAP = 600.0
 """Seconds read again at each poll: samples come late, and by how much is not known."""
 _MOST_SAMPLES = 200_000
 """Samples that one answer may hold, about 14 MB; a longer backfill is read in parts."""
+_MOST_PARTS = 200
+"""Parts of one backfill: whatever the rules ask for, it ends; the newest are read."""
 _PRICES_AFTER, _PRICES_AGAIN = 3600.0, 600.0
 """Seconds until prices are read again, and after a failure."""
 _GONE_AFTER = 2
@@ -90,7 +92,8 @@ class BasetenSource:
             return self._read(task, request, deadline)
 
         outcomes = [item for item in run_all(read, tasks, _THREADS, self._api.http.stopped) if item is not None]
-        gone = self._count_missing(outcomes)
+        # A search that failed beside them may be an outage that answers 404: nothing is gone by it.
+        gone = self._count_missing(outcomes) if found.error is None else []
         readings = [outcome.reading for outcome in outcomes if outcome.task.job not in gone]
         poll = Poll(self.name, started, started, readings=(*waiting, *readings), gone=tuple(gone))
         return self._finish(poll, found.error or _all_failed(outcomes))
@@ -158,9 +161,13 @@ class BasetenSource:
         reach = max(request.window, self._overlap)
         start = request.now - reach
         if task.newest is not None:
-            start = min(max(start, task.newest - self._overlap), request.now - self._overlap)
+            start = max(start, task.newest - self._overlap)
+        if task.known.created_at is not None:
+            start = max(start, task.known.created_at - self.step)  # there is nothing older to ask for
+        start = min(start, request.now - self._overlap)
         series = 2 * (2 * (task.known.gpus or 8) + 4 * (task.known.nodes or 1))  # the leader's come twice
         longest = max(_MOST_SAMPLES // series * self.step, self._overlap)
+        start = max(start, request.now - _MOST_PARTS * longest)
         while request.now - start > longest:
             yield start, start + longest
             start += longest
@@ -179,7 +186,7 @@ class BasetenSource:
 
     def _read_prices(self, deadline: float) -> None:
         now = self._clock()
-        if not self._wants_prices or now < self._prices_due:
+        if not self._wants_prices or 0 < self._prices_due - now <= _PRICES_AFTER:
             return
         try:
             self._prices = self._api.prices(deadline)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 
 from watchdog.errors import SourceError, SourceErrorKind
+from watchdog.waiting import seconds_to_wait
 
-MAX_RETRY_AFTER = 3600.0
-"""Seconds: a longer Retry-After is taken for this."""
 _QUOTED = 200
 """Characters of a provider's own words that an error may hold."""
 
@@ -64,7 +60,7 @@ class Answer:
         except orjson.JSONDecodeError:
             pass  # perhaps only NaN or Infinity, which the standard library takes
         try:
-            return json.loads(self.content)
+            return _encodable(json.loads(self.content))
         except (ValueError, RecursionError):
             what = "an empty answer" if not self.content.strip() else "an answer that is not JSON, or cut short"
             raise SourceError(SourceErrorKind.MALFORMED, f"{self.endpoint}: {what}") from None
@@ -91,28 +87,15 @@ class Answer:
         return seconds_to_wait(self.headers.get("retry-after"), self.at) if found is None else found
 
 
-def seconds_to_wait(raw: object, now: float) -> float | None:
-    """Return seconds from a number, a text with one, or an HTTP date; None for what is none or negative."""
-    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-        return None
-    try:
-        seconds = float(raw)
-    except OverflowError:
-        return MAX_RETRY_AFTER if raw > 0 else None  # type: ignore[operator]
-    except ValueError:
-        seconds = _until(str(raw), now)
-    if math.isnan(seconds) or seconds < 0:
-        return None
-    return min(seconds, MAX_RETRY_AFTER)
-
-
-def _until(text: str, now: float) -> float:
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return math.nan
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return max(0.0, moment.timestamp() - now)
+def _encodable(value: Any) -> Any:
+    """Return decoded JSON whose texts can be written: half a surrogate pair becomes U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value
 
 
 def kind_of(status: int) -> SourceErrorKind:

@@ -85,7 +85,7 @@ def _tls() -> ssl.SSLContext:
 
 def segment(text: str) -> str:
     """Return an opaque id as one segment of a path."""
-    found = quote(text, safe="")
+    found = quote(text, safe="", errors="replace")
     return found if found.strip(".") else found.replace(".", "%2E")
 
 
@@ -201,6 +201,9 @@ class HttpEdge:
                 response.close()
         except httpx.HTTPError as error:
             raise self._unanswered(call, error) from None  # its request holds the header
+        except httpx.InvalidURL:  # an id as long as no address can be
+            text = f"{call.endpoint}: an id that no address can hold"
+            raise SourceError(SourceErrorKind.MALFORMED, text) from None
         finally:
             self._give(client)
         return Answer(response.status_code, response.headers, body, call.endpoint, self._clock(), credential.secrets)
