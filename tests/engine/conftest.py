@@ -75,8 +75,10 @@ class Store:
     alerts: dict[str, Alert] = field(default_factory=dict)
     incidents: dict[str, Incident] = field(default_factory=dict)
     outbox: list[Notification] = field(default_factory=list)
+    at: float | None = None
 
     def commit(self, changes: Changes) -> None:
+        self.at = changes.at
         self.jobs.update({record.job.key: record for record in changes.jobs})
         for fingerprint in changes.forgotten_alerts:
             self.alerts.pop(fingerprint, None)
@@ -85,7 +87,8 @@ class Store:
         self.outbox += changes.outbox
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(tuple(self.jobs.values()), tuple(self.alerts.values()), tuple(self.incidents.values()))
+        found = (tuple(self.jobs.values()), tuple(self.alerts.values()), tuple(self.incidents.values()))
+        return Snapshot(*found, at=self.at)
 
 
 class World:

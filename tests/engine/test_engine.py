@@ -315,7 +315,7 @@ def test_a_rule_that_fails_leaves_its_alerts_and_the_other_rules_alone(
     make_world: Callable[..., World], rules: Any
 ) -> None:
     world = make_world(rules(replace_expr="max by (job) (gpu_utilization) < 0.05"))
-    world.run(2, g0=0.0)
+    world.run(2, g0=0.0, g1=0.0)
     broken = rules(replace_expr="gpu_utilization + on (job) gpu_utilization < 0.1")
     world.restart(broken)
     result = world.tick(world.reading({"0": 0.0, "1": 0.0}))
@@ -331,7 +331,7 @@ def test_the_cache_is_said_once_per_project(make_world: Callable[..., World], ru
     (row,) = world.store.outbox
     assert dict(row.view.group_labels) == {"source": "cloud", "project": "p1"}
     world.tick(gone=("j1", "j2"))
-    assert world.store.outbox[-1].view.alerts[0].end_reason == "gone"
+    assert world.store.outbox[-1].view.alerts[0].end_reason == "no job runs there any more"
 
 
 def test_dropped_points_are_counted(world: World) -> None:

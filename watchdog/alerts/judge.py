@@ -17,6 +17,9 @@ from watchdog.model import Alert, AlertState, JobKey, JobRecord, JobStatus, Labe
 
 RULE_REMOVED = "rule removed"
 NO_DATA = "no data"
+NO_JOB_LEFT = "no job runs there any more"
+"""The end of what belongs to several jobs: it says nothing of whether the problem is over."""
+_OF_JOBS = ("provider", "project", "project_name", "job", "job_name", "owner", "gpu_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Judge:
     def judge(self, context: Context) -> Judgement:
         """Evaluate every rule once and move every alert on."""
         this = _Round(context, self._alerts)
-        this.close_orphans({rule.rule.name for rule in self.rules})
+        this.close_orphans({rule.rule.name: rule for rule in self.rules})
         for rule in self.rules:
             this.run(rule)
         self._alerts = {key: alert for key, alert in this.alerts.items() if alert.state is not AlertState.INACTIVE}
@@ -97,15 +100,26 @@ class _Round:
             tuple(changed), tuple(forgotten), self.failures, self.doubts, self.tallies, frozenset(self.untold)
         )
 
-    def close_orphans(self, rules: set[str]) -> None:
+    def close_orphans(self, rules: Mapping[str, CompiledRule]) -> None:
         """Close alerts whose rule, job or source is gone."""
         for alert in self.before.values():
+            rule = rules.get(alert.rule)
             record = self.knowledge.record(dict(alert.instance))
-            if alert.event and record is not None and record.end_untold and alert.rule in rules:
+            if alert.event and record is not None and record.end_untold and rule is not None:
                 continue  # said already, while another rule has yet to be judged on the same end
-            reason = RULE_REMOVED if alert.rule not in rules else self._end_reason(alert.instance)
+            reason = RULE_REMOVED if rule is None else self._end_reason(alert.instance)
+            reason = reason or (self._end_of_jobs(alert.instance) if rule is not None and rule.about_jobs else "")
             if reason:
                 self._put(alert.fingerprint, close(alert, reason, self.context.now))
+
+    def _end_of_jobs(self, instance: Labels) -> str:
+        """Return why an alert that names no source is over: no job that runs is what it speaks of."""
+        labels = dict(instance)
+        if "source" in labels or self.context.sources.any_down():
+            return ""
+        named = {name: labels[name] for name in _OF_JOBS if name in labels}
+        jobs = [dict(record.job.labels) for record in self.context.registry.active()]
+        return "" if any(named.items() <= job.items() for job in jobs) else NO_JOB_LEFT
 
     def run(self, rule: CompiledRule) -> None:
         """Evaluate one rule and move its alerts. One that fails leaves its alerts as they are."""
@@ -143,7 +157,7 @@ class _Round:
         if "project" in labels:
             jobs = self.context.registry.active()
             alive = any(r.job.source == source and r.job.project == labels["project"] for r in jobs)
-            return "" if alive else GONE
+            return "" if alive else NO_JOB_LEFT
         return ""
 
     def _missing(self, rule: CompiledRule, open_: Iterable[Alert]) -> list[JobRecord]:
@@ -246,6 +260,6 @@ def _without_data(rule: CompiledRule, unknown: Unknown) -> Sighting:
     """Apply the rule's ``no_data`` policy. A source that is down freezes whatever the policy says."""
     if unknown.doubt is Doubt.DATA and rule.rule.no_data == "alert":
         return Sighting(Verdict.HOLDS)
-    if unknown.doubt is Doubt.DATA and rule.rule.no_data == "resolve":
+    if unknown.doubt is Doubt.DATA and not unknown.partial and rule.rule.no_data == "resolve":
         return Sighting(Verdict.CLEAR, reason=NO_DATA)
     return Sighting(Verdict.UNKNOWN, reason=unknown.reason)

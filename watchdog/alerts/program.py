@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watchdog import templates
+from watchdog.alerts.reads import Sum, only_missed, sums_of
 from watchdog.promql import Query, parse
 from watchdog.rules.model import Rule, Ruleset
 from watchdog.vocabulary import METRICS, RESOURCE_METRICS, Scope
@@ -22,6 +23,10 @@ class CompiledRule:
     summary: templates.Template
     description: templates.Template
     runbook_url: templates.Template
+    sums: frozenset[Sum]
+    """What it sums up over GPUs or nodes."""
+    only_missed: frozenset[str]
+    """The metrics that it reads only to see that they are not there."""
 
     @property
     def metrics(self) -> frozenset[str]:
@@ -45,6 +50,12 @@ class CompiledRule:
         return scopes == {Scope.SOURCE}
 
     @property
+    def about_jobs(self) -> bool:
+        """Whether it finds something of jobs: without any that run there is nothing left of it."""
+        scopes = {METRICS[name].scope for name in self.metrics - self.only_missed if name in METRICS}
+        return bool(scopes - {Scope.SOURCE})
+
+    @property
     def below(self) -> bool:
         """Whether a smaller value is a worse one."""
         return self.query.direction == "below"
@@ -63,14 +74,18 @@ class CompiledRule:
 
 def compile_rule(rule: Rule) -> CompiledRule:
     """Compile one rule of a checked file. Raises PromQLError for an expression that was not checked."""
+    query = parse(rule.expr)
+    clear = parse(rule.clear_expr) if rule.clear_expr else None
     return CompiledRule(
         rule=rule,
-        query=parse(rule.expr),
-        clear=parse(rule.clear_expr) if rule.clear_expr else None,
+        query=query,
+        clear=clear,
         labels={name: templates.compile_template(text) for name, text in rule.labels.items()},
         summary=templates.compile_template(rule.summary),
         description=templates.compile_template(rule.description),
         runbook_url=templates.compile_template(rule.runbook_url),
+        sums=sums_of([query] if clear is None else [query, clear]),
+        only_missed=only_missed(query),
     )
 
 

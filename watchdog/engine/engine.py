@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from watchdog.alerts.evaluation import Context
@@ -16,6 +16,7 @@ from watchdog.jobs.registry import JobChanges, Registry
 from watchdog.jobs.series import STATE_SERIES, job_samples, over, source_samples
 from watchdog.jobs.sources import Sources
 from watchdog.model import (
+    Alert,
     AlertState,
     Changes,
     JobKey,
@@ -61,7 +62,8 @@ class Engine:
         self.history = History(retention=program.window)
         self.registry = Registry(snapshot.jobs)
         self.sources = Sources(program.sources, now)
-        self.judge = Judge(program.rules, snapshot.alerts)
+        down = 0.0 if snapshot.at is None else max(0.0, now - snapshot.at)
+        self.judge = Judge(program.rules, [_resumed(alert, down, now) for alert in snapshot.alerts])
         self.book = Book(program.terms, snapshot.incidents, snapshot.alerts)
         self.silences = Silences(snapshot.silences, new_id)
         self.last: Judgement | None = None
@@ -177,6 +179,17 @@ class Engine:
         self.history.trim(now)
         self.registry.forget(now - KEEP_ENDED_JOBS)
         self.silences.forget(now)
+
+
+def _resumed(alert: Alert, down: float, now: float) -> Alert:
+    """Return an alert as it goes on after ``down`` seconds in which nothing was judged.
+
+    Whether a job's condition held meanwhile is seen in the past that is read again. Of what belongs to no job
+    (a source, a cache) there is no such past: the time does not count toward ``for``.
+    """
+    if alert.state is not AlertState.PENDING or "job" in dict(alert.instance):
+        return alert
+    return replace(alert, active_at=min(now, alert.active_at + down))
 
 
 def _series(reading: JobReading) -> Iterable[SeriesPoints]:

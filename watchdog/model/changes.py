@@ -60,6 +60,8 @@ class Snapshot:
     """Open ones, and closed ones whose alerts may still matter."""
     meta: Mapping[str, str] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
+    at: float | None = None
+    """When it was written last; None for an empty store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class SqlStore(outbox.SqlOutbox):
                 incidents=_read(connection, incidents, INCIDENT, _open_or_since(incidents.c.closed_at, since)),
                 meta={key: value for key, value in notes.items() if not key.startswith(_OWN_KEYS)},
                 silences=_silences(connection),
+                at=float(notes[_COMMITTED_KEY]) if _COMMITTED_KEY in notes else None,
             )
 
     def commit(self, changes: Changes) -> None:

@@ -15,6 +15,8 @@ from watchdog.errors import StoreError
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process (a command, a backup) to end its transaction."""
+_TRIES = 50
+"""How often to wait for others who open the same new file."""
 _READ_ONLY = "watchdog_read_only"
 
 _REMEDY: Mapping[str, str] = {
@@ -59,8 +61,23 @@ def reading(engine: Engine) -> Engine:
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
     """Let watchdog begin transactions itself (DDL included), and sync every commit to the disk."""
     connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    _use_wal(connection)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Change to WAL. The change itself does not wait for others (SQLite's documentation), so a transaction does."""
+    for last in (*[False] * _TRIES, True):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+        except sqlite3.OperationalError as error:
+            if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
+                raise
+            connection.execute("BEGIN IMMEDIATE").close()
+            connection.execute("ROLLBACK").close()
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
