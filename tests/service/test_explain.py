@@ -91,7 +91,7 @@ def test_one_rule_for_one_job(url: str) -> None:
 def test_as_text(url: str) -> None:
     _, body = ask(url, alert="Pending", job="j1", format="text")
     assert body["data"].splitlines()[0] == (
-        "Pending does not fire for sft (j1): there is no sample of job_pending_seconds that is fresh enough"
+        "Pending does not fire for sft (j1): the job is running, so it has no job_pending_seconds"
     )
 
 
@@ -118,7 +118,7 @@ def test_the_command_reads_a_running_service(url: str, capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert text.startswith("GPUIdle fires for sft (j1): node=n0 gpu=0: it has held for 4m\n")
     assert (
-        "\n\nPending does not fire for sft (j1): there is no sample of job_pending_seconds that is fresh enough\n"
+        "\n\nPending does not fire for sft (j1): the job is running, so it has no job_pending_seconds\n"
         in text
     )
     assert "  alert  node=n0 gpu=0  firing, value 0 → slack by rules.toml:20\n" in text

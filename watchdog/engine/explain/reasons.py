@@ -12,6 +12,7 @@ from watchdog.engine.explain.blame import blame, described
 from watchdog.engine.explain.look import is_empty
 from watchdog.engine.explain.model import OpenAlert, Reason, Verdict
 from watchdog.engine.explain.subject import Subject
+from watchdog.jobs.series import over
 from watchdog.model import JobRecord
 
 MOST_ALERTS = 100
@@ -65,6 +66,11 @@ def _idle(case: Case, subject: Subject) -> Verdict:
 
 
 def _why_missing(case: Case, subject: Subject) -> str:
+    if subject.record is not None:
+        status = subject.record.job.status
+        for name in sorted(case.rule.required):
+            if over(name, status):
+                return f"the job is {status.value}, so it has no {name}"
     doubt = case.knowledge.doubt(case.rule, subject.labels, None, holds=False)
     return doubt.reason if doubt is not None and doubt.doubt is Doubt.DATA else ""
 
