@@ -47,9 +47,19 @@ THREADS = 8
 
 
 @contextmanager
-def simulated(jobs: int, gpus: int) -> Iterator[str]:
-    """Run a simulated Baseten in a process of its own; yield its URL."""
-    command = [sys.executable, "-m", "watchdog.simulated", "--jobs", str(jobs), "--gpus", str(gpus)]
+def simulated(jobs: int, gpus: int, hours: float = 2.0) -> Iterator[str]:
+    """Run a simulated Baseten in a process of its own, with jobs that have run for so long; yield its URL."""
+    command = [
+        sys.executable,
+        "-m",
+        "watchdog.simulated",
+        "--jobs",
+        str(jobs),
+        "--gpus",
+        str(gpus),
+        "--age",
+        str(hours),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -138,7 +148,7 @@ def pairs(jobs: int, gpus: int, rounds: int) -> None:
 
 def memory(ticks: int) -> None:
     """Print resident memory over many ticks, time sped up: a minute passes between two of them."""
-    with simulated(20, 8) as url, tempfile.TemporaryDirectory() as folder:
+    with simulated(20, 8, ticks / 60 + 24) as url, tempfile.TemporaryDirectory() as folder:
         start, passed = time.time() - ticks * 60.0, [0.0]
         tick = Tick(url, Path(folder), clock=lambda: start + passed[0])
         for number in range(ticks + 1):

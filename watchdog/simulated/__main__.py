@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--cloud", choices=("baseten", "alayanew"), default="baseten", help="default: baseten")
     parser.add_argument("--jobs", type=int, default=10, help="busy jobs (default: 10)")
     parser.add_argument("--gpus", type=int, default=8, help="GPUs of each (default: 8)")
+    parser.add_argument("--age", type=float, default=2.0, metavar="HOURS", help="how long they have run (default: 2)")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="serve a recorded run instead")
     parser.add_argument("--since", type=float, help="unix time at which the recorded run began (default: now)")
     parser.add_argument(
@@ -35,7 +36,7 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=0, help="default: any free one")
     given = parser.parse_args()
-    world = fleet_world(given.jobs, given.gpus, time.time)
+    world = fleet_world(given.jobs, given.gpus, time.time, given.age * 3600.0)
     if given.replay:
         start = given.since if given.since is not None else time.time()
         world = World([job_of(read_run(given.replay), start)], time.time)

@@ -136,9 +136,9 @@ def noisy(level: float, seed: str, metric: str) -> float:
     return min(1.0, max(0.0, level + 0.04 * (share - 0.5)))
 
 
-def fleet_world(jobs: int, gpus: int, clock: Clock) -> World:
-    """Return many busy jobs that are all alike, running for two hours: for load."""
-    start = clock() - 7200.0
+def fleet_world(jobs: int, gpus: int, clock: Clock, age: float = 7200.0) -> World:
+    """Return many busy jobs that are all alike and have run for ``age`` seconds: for load."""
+    start = clock() - age
     return World(
         [
             SimJob(
