@@ -117,10 +117,7 @@ def test_the_command_reads_a_running_service(url: str, capsys: pytest.CaptureFix
     assert main(["explain", "--url", url, "--job", "sft"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("GPUIdle fires for sft (j1): node=n0 gpu=0: it has held for 4m\n")
-    assert (
-        "\n\nPending does not fire for sft (j1): the job is running, so it has no job_pending_seconds\n"
-        in text
-    )
+    assert "\n\nPending does not fire for sft (j1): the job is running, so it has no job_pending_seconds\n" in text
     assert "  alert  node=n0 gpu=0  firing, value 0 → slack by rules.toml:20\n" in text
     assert main(["explain", "--url", url, "--alert", "GPUIdle", "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

@@ -37,7 +37,7 @@ def test_what_was_committed_is_there_after_a_restart(
     with SqlStore(url) as store:
         store.commit(changes)
     with SqlStore(url) as store:
-        assert store.load() == Snapshot(changes.jobs, changes.alerts, changes.incidents, {"rules": "abc"})
+        assert store.load() == Snapshot(changes.jobs, changes.alerts, changes.incidents, {"rules": "abc"}, at=10.0)
         assert [row.notification for row in store.due("slack", 10.0, 9)] == list(changes.outbox)
 
 
@@ -127,7 +127,9 @@ def test_what_ended_is_loaded_for_a_week(
         incidents=(incident("i", ended),),
     )
     store.commit(changes)
-    expected = Snapshot(changes.jobs, changes.alerts, changes.incidents) if loaded else Snapshot()
+    expected = Snapshot(at=2 * WEEK)
+    if loaded:
+        expected = Snapshot(changes.jobs, changes.alerts, changes.incidents, at=2 * WEEK)
     assert store.load() == expected
     assert len(store.jobs()) == len(store.alerts()) == len(store.incidents()) == 1
 
@@ -138,7 +140,7 @@ def test_what_goes_on_and_events_are_loaded_however_old(
     event = alert("f2", AlertState.INACTIVE, resolved_at=1.0, event=True)
     changes = Changes(at=9 * WEEK, jobs=(job("j"),), alerts=(alert("f1"), event), incidents=(incident("i"),))
     store.commit(changes)
-    assert store.load() == Snapshot(changes.jobs, changes.alerts, changes.incidents)
+    assert store.load() == Snapshot(changes.jobs, changes.alerts, changes.incidents, at=9 * WEEK)
 
 
 def test_an_alert_that_closed_without_a_time_counts_from_its_commit(store: SqlStore, alert: Make) -> None:
