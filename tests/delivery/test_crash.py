@@ -42,7 +42,7 @@ class Faulty:
     name = "slack"
 
     def __init__(self, seed: int, failure: Callable[..., DeliveryError]) -> None:
-        self.random = random.Random(seed)  # noqa: S311
+        self.random = random.Random(seed)
         self.failure = failure
         self.coalesces = bool(seed % 2)
         self.calm = False

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from watchdog.history import FUTURE_TOLERANCE, History, OwnRow, SeriesPoints
+from watchdog.history.matrix import FARTHEST
 from watchdog.labels import METRIC_NAME
 from watchdog.model import Labels
 from watchdog.promql.storage import Matcher, MatchOp
@@ -106,6 +107,30 @@ def test_own_rows_are_written_at_now(history: History, base: MakeBase, samples: 
         report = history.put_many(rows, T0 + 60 * minute, 60.0)
         assert report.new == 2
     assert samples(history, "job_gpus", job="b") == [(0, 0), (60, 1), (120, 2)]
+
+
+@pytest.mark.parametrize("now", [T0 + 863.7203376, T0 + 863.7207, T0 + 863.7199999])
+def test_a_sample_of_this_very_moment_is_not_ahead_of_it(history: History, base: MakeBase, now: float) -> None:
+    """The clock does not tell whole milliseconds, times of samples do."""
+    history.put_many([OwnRow(base("a"), "job_gpus", (), 8.0)], now, 60.0)
+    (selection,) = history.select(named("job_gpus"))
+    times, values = selection.latest(now - 300.0, now)
+    assert values.tolist() == [8.0]
+    assert now - 0.001 < times[0] <= now
+    assert history.newest(["job_gpus"], {}) == {"job_gpus": times[0]}
+    assert selection.window(now - 300.0, now).times.tolist() == [times.tolist()]
+
+
+def test_two_samples_of_a_millisecond_are_one(history: History, series: MakeSeries, samples: Samples) -> None:
+    report = history.ingest([series([0, 0.0004, 0.001], [1, 2, 3])], 60.0, T0 + 60)
+    assert report.new == 2
+    assert [value for _, value in samples(history)] == [2, 3]
+
+
+def test_a_time_without_milliseconds_is_left_out(series: MakeSeries) -> None:
+    history = History(math.inf)
+    report = history.ingest([series([-FARTHEST - T0, -FARTHEST - T0 - 1, 0], of=(("source", "s"),))], 60.0, T0)
+    assert (report.new, report.dropped) == (2, {"nan": 1})
 
 
 def test_all_series_of_a_metric_are_views(history: History, series: MakeSeries, base: MakeBase) -> None:
@@ -270,7 +295,12 @@ def test_from_series_takes_rows_as_they_are(samples: Samples) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "times", "values"),
-    [({"job": "a"}, [1.0], [1.0]), ({METRIC_NAME: "up"}, [1.0, 2.0], [1.0]), ({METRIC_NAME: "up"}, [math.nan], [1.0])],
+    [
+        ({"job": "a"}, [1.0], [1.0]),
+        ({METRIC_NAME: "up"}, [1.0, 2.0], [1.0]),
+        ({METRIC_NAME: "up"}, [math.nan], [1.0]),
+        ({METRIC_NAME: "up"}, [-1e300], [1.0]),
+    ],
 )
 def test_from_series_refuses_what_is_no_series(labels: dict[str, str], times: list[float], values: list[float]) -> None:
     with pytest.raises(ValueError, match="needs a __name__, and a finite time for each value"):

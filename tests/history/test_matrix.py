@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import mmap
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from watchdog.history.matrix import NEVER, Matrix
+from watchdog.history.matrix import FARTHEST, NEVER, Matrix, whole_milliseconds
 from watchdog.history.write import write
 
 
@@ -21,7 +25,7 @@ def filled(columns: int, rows: int) -> Matrix:
     return matrix
 
 
-@pytest.mark.parametrize("step", [0.0, -60.0, math.nan])
+@pytest.mark.parametrize("step", [0.0, -60.0, math.nan, math.inf, 2 * FARTHEST])
 def test_a_step_must_be_above_nothing(step: float) -> None:
     with pytest.raises(ValueError, match="must be above 0"):
         Matrix(step)
@@ -30,7 +34,7 @@ def test_a_step_must_be_above_nothing(step: float) -> None:
 def test_a_new_column_holds_nothing() -> None:
     matrix = filled(1, 3)
     assert matrix.add_column() == 1
-    assert np.isnan(matrix.times[:, 1]).all()
+    assert np.isnan(matrix.offsets[:, 1]).all()
     assert np.isnan(matrix.values[:, 1]).all()
     assert (matrix.newest[1], matrix.samples) == (NEVER, 3)
 
@@ -73,3 +77,75 @@ def test_steady_use_keeps_its_size() -> None:
         sizes.add(matrix.capacity)
     assert len(sizes) <= 2, "the size at the start and that of steady use"
     assert max(rows for rows, _ in sizes) <= 61 * 1.25
+
+
+@pytest.mark.parametrize(
+    ("time", "kept"),
+    [
+        (0.0, 0.0),
+        (1_796_136_863.0, 1_796_136_863.0),
+        (1_796_136_863.719, 1_796_136_863.719),
+        (1_796_136_863.7199998, 1_796_136_863.719),
+        (1_796_136_863.72, 1_796_136_863.72),
+        (1_796_136_863.7200003, 1_796_136_863.72),
+        (1_796_136_863.7206, 1_796_136_863.72),
+        (-0.001, -0.001),
+        (-0.0006, -0.001),
+        (-0.0004, -0.001),
+        (FARTHEST, FARTHEST),
+        (-FARTHEST, -FARTHEST),
+    ],
+)
+def test_a_time_counts_at_the_last_whole_millisecond(time: float, kept: float) -> None:
+    assert whole_milliseconds(np.array([time])).tolist() == [kept]
+
+
+@given(st.integers(-(2**43) * 1000, 2**43 * 1000))
+def test_a_whole_millisecond_stays_what_it_is(milliseconds: int) -> None:
+    assert whole_milliseconds(np.array([milliseconds / 1000])).tolist() == [milliseconds / 1000]
+
+
+@given(st.floats(-FARTHEST, FARTHEST))
+def test_no_time_becomes_later(time: float) -> None:
+    (kept,) = whole_milliseconds(np.array([time])).tolist()
+    assert kept <= time
+    assert time - kept <= 0.001 + math.ulp(time)
+    assert round(kept * 1000) / 1000 == kept
+
+
+@given(
+    st.sampled_from([0.001, 1 / 3, 15.0, 45.5, 60.0, 8388.607, 8388.608, 8388.609, 2_592_000.0, 1e9, FARTHEST]),
+    st.lists(st.integers(-(2**43) * 1000, 2**43 * 1000) | st.integers(1_796_136_000_000, 1_796_137_000_000)),
+)
+def test_whole_milliseconds_come_back_exactly(step: float, milliseconds: list[int]) -> None:
+    """Of any step: of a long one, whose milliseconds do not fit 32 bits, too."""
+    times = sorted({number / 1000 for number in milliseconds})
+    matrix = Matrix(step)
+    matrix.add_column()
+    write(matrix, np.zeros(len(times), dtype=np.intp), np.array(times), np.arange(float(len(times))))
+    found = matrix.column(0)
+    assert found[0].tolist() == times
+    assert found[1].tolist() == list(range(len(times)))
+
+
+def test_times_of_usual_steps_take_half_the_room() -> None:
+    assert [Matrix(step).offsets.itemsize for step in (60.0, 8388.608, 8388.609)] == [4, 4, 8]
+
+
+def test_large_arrays_lie_outside_the_heap(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = filled(200, 3)
+    monkeypatch.setattr("watchdog.history.matrix._LARGE", 64)
+    matrix = filled(200, 3)
+    assert isinstance(_owner(matrix.values), mmap.mmap)
+    assert isinstance(_owner(matrix.offsets), mmap.mmap)
+    assert _owner(usual.values) is None
+    assert matrix.values.tolist() == usual.values.tolist()
+    assert matrix.offsets.tolist() == usual.offsets.tolist()
+
+
+def _owner(array: Any) -> object:
+    """What holds the memory of a view; None for numpy itself."""
+    below = array.base
+    if isinstance(below, memoryview):
+        return below.obj
+    return None if below is None else _owner(below)

@@ -56,12 +56,12 @@ def test_a_window_is_open_on_the_left(
 
 def test_a_window_is_a_view_where_it_can_be(matrix: Matrix) -> None:
     whole = window(matrix, ALL, 30.0, 330.0)
-    assert np.shares_memory(whole.times, matrix.times)
+    assert np.shares_memory(whole.offsets, matrix.offsets)
     assert np.shares_memory(whole.values, matrix.values)
     masked = window(matrix, ALL, 60.0, 330.0)
-    assert not np.shares_memory(masked.times, matrix.times), "holes are made in a copy"
+    assert not np.shares_memory(masked.offsets, matrix.offsets), "holes are made in a copy"
     assert np.shares_memory(masked.values, matrix.values)
-    assert matrix.times[1, 0] == 60.0
+    assert matrix.times(1, 0) == 60.0
     with pytest.raises(ValueError, match="read-only"):
         whole.values[0, 0] = 1.0
 
@@ -103,3 +103,25 @@ def test_the_latest_looks_past_holes(matrix: Matrix) -> None:
 def test_reading_gives_copies_of_the_newest(matrix: Matrix) -> None:
     latest(matrix, ALL, 0.0, 400.0)[1][:] = -1.0
     assert matrix.newest_values.tolist() == [5, 15]
+
+
+@pytest.mark.parametrize("edge", [1_796_136_863.719, 1_796_136_863.72, 1_796_136_863.721, 1_796_136_840.0])
+def test_edges_are_exact_to_the_millisecond(edge: float) -> None:
+    """Samples a millisecond before the edge, on it and after it."""
+    made = Matrix(60.0)
+    times = np.round([edge - 0.001, edge, edge + 0.001], 3)
+    write(made, np.full(3, made.add_column()), times, np.arange(3.0))
+    for after, until, first in ((edge, np.inf, 2), (times[0], np.inf, 1), (-np.inf, edge, 0), (times[0], edge, 1)):
+        last = 3 if until > edge else 2
+        found = window(made, slice(0, 1), after, until)
+        assert found.times[~np.isnan(found.times)].tolist() == times[first:last].tolist()
+        assert latest(made, slice(0, 1), after, until)[0].tolist() == [times[last - 1]]
+
+
+def test_times_of_a_window(matrix: Matrix) -> None:
+    found = window(matrix, ALL, 60.0, 150.0)
+    assert found.present.tolist() == [[False, True], [True, True]]
+    np.testing.assert_array_equal(found.times, [[NAN, 90], [120, 150]])
+    np.testing.assert_array_equal(found.since(np.array([60.0, 90.0])), [[NAN, 0], [60, 60]])
+    assert found.at(np.array([1, 0]), np.array([0, 1])).tolist() == [120, 90]
+    np.testing.assert_array_equal(found.part(slice(1, 2)).times, [[90], [150]])

@@ -28,7 +28,7 @@ class PlainSelection:
         for column, samples in enumerate(inside):
             for row, (time, value) in enumerate(samples):
                 times[row, column], values[row, column] = time, value
-        return Window(times, values, complete=not np.isnan(times).any())
+        return Window(np.zeros(height), times * 1000.0, values, complete=not np.isnan(times).any())
 
     def latest(self, after: float, until: float) -> tuple[Floats, Floats]:
         found = [[s for s in samples if after < s[0] <= until][-1:] for samples in self._samples]

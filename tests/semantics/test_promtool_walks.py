@@ -49,7 +49,7 @@ def values(random_: random.Random) -> Values:
 
 def walks() -> list[Walk]:
     """All instances have names of their own, so that one engine can take all walks at once."""
-    random_ = random.Random(3)  # noqa: S311  # the same walks every time
+    random_ = random.Random(3)  # the same walks every time
     return [
         {f"{number}-{instance}": values(random_) for instance in range(random_.choice((1, 2, 3)))}
         for number in range(WALKS)

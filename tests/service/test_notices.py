@@ -217,6 +217,24 @@ def test_what_could_not_be_written_is_said_when_it_is_told_again(town: Town) -> 
     assert town.store.outbox_depth() == {"b": 1}
 
 
+def test_an_end_that_could_not_be_written_is_said_when_it_is_told_again(town: Town) -> None:
+    broken = [StoreError("disk full")]
+
+    def commit(changes: Changes) -> None:
+        if broken:
+            raise broken.pop()
+        town.store.commit(changes)
+
+    meta = {"receiver_stopped.a": f"{NOON!r} invalid_auth"}
+    notices = Notices({"a": True, "b": True}, meta, commit, lambda _: 0, lambda: NOON + 60)
+    event = SenderEvent(EventKind.SENT, "a", ("x",))
+    with pytest.raises(StoreError):
+        notices.tell(event)
+    notices.tell(event)
+    notices.tell(event)
+    assert town.store.outbox_depth() == {"b": 1}
+
+
 def test_names_may_hold_anything(town: Town) -> None:
     notices = Notices({'a"é\n': True, "b": True}, {}, town.store.commit, lambda _: 0, lambda: NOON)
     notices.tell(SenderEvent(EventKind.STOPPED, 'a"é\n', ("x",), "invalid_auth"))

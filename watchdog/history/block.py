@@ -55,7 +55,8 @@ class Block:
         self.matrix = Matrix(step)
         self.members: list[Series] = []
         """By column."""
-        self._places: dict[Place, set[Series]] = {}
+        self._places: dict[Place, list[Series]] = {}
+        """Lists: most places have a few series only, and sets of those take five times the room."""
         self._table = table
         self._codes: dict[str, Codes] = {}
         self._width = 0
@@ -82,7 +83,7 @@ class Block:
         place = owner.place if owner.place == _place(labels) else _place(labels)
         series = Series(owner, key, place, self, self.matrix.add_column())
         self.members.append(series)
-        self._places.setdefault(place, set()).add(series)
+        self._places.setdefault(place, []).append(series)
         self._fit()
         for codes in self._codes.values():
             codes[series.column] = 0
@@ -100,11 +101,11 @@ class Block:
     def remove(self, columns: Index) -> list[Series]:
         """Remove series (ascending columns) and return them."""
         removed = [self.members[column] for column in columns.tolist()]
-        for series in removed:
-            there = self._places[series.place]
-            there.discard(series)
-            if not there:
-                del self._places[series.place]
+        gone = set(removed)
+        for place in {series.place for series in removed}:
+            left = [series for series in self._places.pop(place) if series not in gone]
+            if left:
+                self._places[place] = left
         to, came_from = self.matrix.remove_columns(columns)
         for codes in self._codes.values():
             codes[to] = codes[came_from]

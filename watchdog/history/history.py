@@ -14,7 +14,7 @@ from watchdog.history.batch import HistoryStats, IngestReport, OwnRow, SeriesPoi
 from watchdog.history.block import Block, Owner, Series, SeriesKey
 from watchdog.history.intake import acceptable, flat_points, flat_values
 from watchdog.history.matching import Matching
-from watchdog.history.matrix import NEVER
+from watchdog.history.matrix import FARTHEST, NEVER
 from watchdog.history.owners import Owners
 from watchdog.history.selection import BlockSelection
 from watchdog.history.write import Samples, write
@@ -64,8 +64,9 @@ class History:
         groups: dict[Block, list[tuple[Series, Points]]] = defaultdict(list)
         for labels, times, values in rows:
             metric = labels.get(METRIC_NAME, "")
-            if not metric or len(times) != len(values) or not np.isfinite(times).all():
-                raise ValueError(f"series {dict(labels)} needs a {METRIC_NAME}, and a finite time for each value")
+            if not metric or len(times) != len(values) or not (np.abs(times) <= FARTHEST).all():
+                need = f"a {METRIC_NAME}, and a finite time for each value"
+                raise ValueError(f"series {dict(labels)} needs {need} (seconds, at most {FARTHEST:.0f})")
             extra = labels_of({name: value for name, value in labels.items() if name != METRIC_NAME})
             seconds = step(times) if callable(step) else step
             series = owner.series.get((metric, extra)) or history._place(owner, (metric, extra), seconds)

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from watchdog.history.block import Series
+from watchdog.history.matrix import FARTHEST
 from watchdog.history.write import Samples
 from watchdog.model import Points
 
@@ -30,9 +31,12 @@ def flat_values(pairs: Sequence[tuple[Series, float]], time: float) -> Samples:
 
 
 def acceptable(samples: Samples, oldest: float, newest: float, dropped: Counter[str]) -> Samples:
-    """Return the samples with ``oldest <= time <= newest`` that are finite; count the others, old ones not."""
+    """Return the samples with ``oldest <= time <= newest`` that are finite; count the others, old ones not.
+
+    A time that is too far away to have milliseconds counts as not finite.
+    """
     columns, times, values = samples
-    finite = np.isfinite(times) & np.isfinite(values)
+    finite = (np.abs(times) <= FARTHEST) & np.isfinite(values)
     ahead = finite & (times > newest)
     keep = finite & ~ahead & (times >= oldest)
     if keep.all():

@@ -1,4 +1,7 @@
-"""The samples of series that share a step: two time-major matrices and the exact times.
+"""The samples of series that share a step: two time-major matrices, of values and of times.
+
+A time has a resolution of one millisecond: a sample counts at the last whole millisecond that is not after it
+(``whole_milliseconds``). It is kept as milliseconds after the start of its slot, in 32 bits where that is exact.
 
 Rows are ordered by ``(slot, k)``: slot is ``floor(time / step)``, and k = 0, 1, … tells rows of one slot
 apart when a series has several samples in it. A series' samples of a slot lie in its first rows, sorted.
@@ -7,32 +10,54 @@ There is a row only for slots that hold a sample, so a jump of the clock costs o
 
 from __future__ import annotations
 
+import math
+import mmap
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from watchdog.labels import Index
-from watchdog.promql.storage import Floats
+from watchdog.promql.storage import Floats, Offsets, Places, seconds
 
 NEVER = float("-inf")
 """Newest time of a series without samples."""
+FARTHEST = 2.0**43
+"""Seconds (278,000 years) either side of 1970 up to which each millisecond has a number of its own."""
+_NARROW = 2**23 / 1000.0
+"""Seconds (2.3 hours) up to which a 32-bit float holds the milliseconds of a step, and its rounding."""
+_LARGE = 1 << 22
+"""Bytes from which an array is not taken from the heap. Not far fewer: of arrays that it has given back, glibc
+learns how much to keep at hand, and what rules compute with is a few megabytes."""
+
+
+def whole_milliseconds(times: Floats) -> Floats:
+    """Return times moved to the last whole millisecond that is not after them, as the numbers nearest to those.
+
+    A time that is one already stays what it is. Never later, so that a sample taken now is not ahead of now.
+    """
+    rounded = np.rint(times * 1000.0)
+    return np.asarray((rounded - (rounded / 1000.0 > times)) / 1000.0)
 
 
 class Matrix:
     """Columns are series, dense from 0; rows grow at the end and are dropped at both ends.
 
-    ``slots`` (rows), ``times`` and ``values`` (rows, series), ``newest`` and ``newest_values`` (series)
+    ``slots`` (rows), ``offsets`` and ``values`` (rows, series), ``newest`` and ``newest_values`` (series)
     are live views; any change of shape makes them invalid. Holes have NaN in both matrices.
     """
 
-    __slots__ = ("_end", "_newest", "_newest_values", "_slots", "_start", "_times", "_values", "count", "step")
+    __slots__ = ("_end", "_newest", "_newest_values", "_offsets", "_slots", "_start", "_values", "count", "step")
 
     def __init__(self, step: float) -> None:
-        if not step > 0:
-            raise ValueError(f"a step of {step} s is not possible; it must be above 0")
+        if not 0 < step <= FARTHEST:
+            raise ValueError(f"a step of {step} s is not possible; it must be above 0 and at most {FARTHEST:.0f}")
         self.step = step
         self.count = 0
         self._start = self._end = 0
         self._slots = np.empty(0)
-        self._times, self._values = np.empty((0, 0)), np.empty((0, 0))
+        self._offsets: Offsets = np.empty((0, 0), dtype=np.float32 if step <= _NARROW else np.float64)
+        self._values = np.empty((0, 0))
         self._newest, self._newest_values = np.empty(0), np.empty(0)
 
     @property
@@ -41,9 +66,9 @@ class Matrix:
         return self._slots[self._start : self._end]
 
     @property
-    def times(self) -> Floats:
-        """Time of each sample, NaN for a hole."""
-        return self._times[self._start : self._end, : self.count]
+    def offsets(self) -> Offsets:
+        """Milliseconds from the start of its row to each sample, NaN for a hole."""
+        return self._offsets[self._start : self._end, : self.count]
 
     @property
     def values(self) -> Floats:
@@ -63,23 +88,36 @@ class Matrix:
     @property
     def capacity(self) -> tuple[int, int]:
         """Rows and columns that there is room for."""
-        rows, width = self._times.shape
+        rows, width = self._values.shape
         return rows, width
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self._slots, self._times, self._values, self._newest, self._newest_values)
+        arrays = (self._slots, self._offsets, self._values, self._newest, self._newest_values)
         return sum(array.nbytes for array in arrays)
 
     @property
     def samples(self) -> int:
         """How many samples there are."""
-        return int(np.count_nonzero(~np.isnan(self.times)))
+        return int(np.count_nonzero(~np.isnan(self.offsets)))
+
+    def starts(self, rows: Places) -> Floats:
+        """Return the whole milliseconds at which the slots of these rows start; offsets are counted from there."""
+        return np.asarray(np.rint(self.slots[rows] * self.step * 1000.0))
+
+    def times(self, rows: Places, columns: Places) -> Floats:
+        """Return the unix seconds of the samples at these places, NaN for a hole."""
+        return seconds(self.starts(rows), self.offsets[rows, columns])
+
+    def put(self, rows: Index, columns: Index, times: Floats, values: Floats) -> None:
+        """Put samples at these places; ``times`` are whole milliseconds, in the slots of their rows."""
+        self.offsets[rows, columns] = np.rint(times * 1000.0) - self.starts(rows)
+        self.values[rows, columns] = values
 
     def column(self, column: int) -> tuple[Floats, Floats]:
         """Return the times and values of one series, without holes."""
-        times, values = self.times[:, column], self.values[:, column]
+        times, values = self.times(slice(None), column), self.values[:, column]
         there = ~np.isnan(times)
         return times[there], values[there]
 
@@ -89,7 +127,7 @@ class Matrix:
         if self.count == width:
             self._resize(rows, width + max(16, width // 8))
         column, self.count = self.count, self.count + 1
-        self.times[:, column] = self.values[:, column] = np.nan
+        self.offsets[:, column] = self.values[:, column] = np.nan
         self._newest[column], self._newest_values[column] = NEVER, np.nan
         return column
 
@@ -101,7 +139,7 @@ class Matrix:
         left = self.count - len(columns)
         to = columns[columns < left]
         came_from = np.setdiff1d(np.arange(left, self.count), columns)
-        for matrix in (self.times, self.values):
+        for matrix in (self.offsets, self.values):
             matrix[:, to] = matrix[:, came_from]
         for array in (self._newest, self._newest_values):
             array[to] = array[came_from]
@@ -121,7 +159,7 @@ class Matrix:
         was_there = order < self._end - first
         end = first + len(merged)
         self._slots[first:end] = merged[order]
-        for matrix in (self._times, self._values):
+        for matrix in (self._offsets, self._values):
             tail = matrix[first : self._end, : self.count].copy()
             matrix[first:end, : self.count] = np.nan
             matrix[first:end, : self.count][was_there] = tail
@@ -146,11 +184,28 @@ class Matrix:
             self._resize(needed + max(8, needed // 8), self.capacity[1])
 
     def _resize(self, rows: int, width: int) -> None:
-        live, count = self._end - self._start, self.count
-        slots, times, values = np.empty(rows), np.empty((rows, width)), np.empty((rows, width))
-        newest, newest_values = np.empty(width), np.empty(width)
-        slots[:live], times[:live, :count], values[:live, :count] = self.slots, self.times, self.values
-        newest[:count], newest_values[:count] = self.newest, self.newest_values
-        self._slots, self._times, self._values = slots, times, values
-        self._newest, self._newest_values = newest, newest_values
-        self._start, self._end = 0, live
+        """Move everything, one array after the other: there is no moment at which all are there twice."""
+        self._slots = _moved(self.slots, (rows,))
+        self._offsets = _moved(self.offsets, (rows, width))
+        self._values = _moved(self.values, (rows, width))
+        self._newest, self._newest_values = _moved(self.newest, (width,)), _moved(self.newest_values, (width,))
+        self._start, self._end = 0, self._end - self._start
+
+
+def _moved(live: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return an array of this shape that begins with what there is."""
+    array = _empty(shape, live.dtype)
+    array[tuple(slice(length) for length in live.shape)] = live
+    return array
+
+
+def _empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return an array with any content. A large one has pages of its own: they go back to the system with it.
+
+    From the heap, arrays that grow by turns leave holes behind that the next ones do not fit into.
+    """
+    size = math.prod(shape) * kind.itemsize
+    if size < _LARGE:
+        return np.empty(shape, dtype=kind)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, dtype=kind).reshape(shape)

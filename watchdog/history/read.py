@@ -6,7 +6,7 @@ import numpy as np
 
 from watchdog.history.matrix import Matrix
 from watchdog.labels import Index
-from watchdog.promql.storage import Floats, Window
+from watchdog.promql.storage import Floats, Window, seconds
 
 Columns = slice | Index
 
@@ -15,21 +15,22 @@ def window(matrix: Matrix, columns: Columns, after: float, until: float) -> Wind
     """Return the samples of an interval.
 
     Only rows of the two slots at its ends are compared; they are left out where they hold nothing of
-    it, and only where one holds both samples in and out of it are times copied, to make holes.
+    it, and only where one holds both samples in and out of it are offsets copied, to make holes.
     """
     low, high = _span(matrix, after, until)
-    times, values = matrix.times[low:high, columns], matrix.values[low:high, columns]
-    slots = matrix.slots[low:high]
+    starts, slots = matrix.starts(slice(low, high)), matrix.slots[low:high]
+    offsets, values = matrix.offsets[low:high, columns], matrix.values[low:high, columns]
     edges = np.flatnonzero((slots == _slot(matrix, after)) | (slots == _slot(matrix, until)))
-    outside = (times[edges] <= after) | (times[edges] > until)
-    empty = edges[(outside | np.isnan(times[edges])).all(axis=1)]
+    times = seconds(starts[edges, None], offsets[edges])
+    outside = (times <= after) | (times > until)
+    empty = edges[(outside | np.isnan(times)).all(axis=1)]
     first, last = _without_empty(len(slots), set(empty.tolist()))
     if outside[(edges >= first) & (edges < last)].any():
-        times = times.copy()
-        times[edges] = np.where(outside, np.nan, times[edges])
-    times, values = times[first:last], values[first:last]
-    times.flags.writeable = values.flags.writeable = False
-    return Window(times, values, bool(times.size) and not np.isnan(times.min()))
+        offsets = offsets.copy()
+        offsets[edges] = np.where(outside, np.nan, offsets[edges])
+    offsets, values = offsets[first:last], values[first:last]
+    offsets.flags.writeable = values.flags.writeable = False
+    return Window(starts[first:last], offsets, values, bool(offsets.size) and not np.isnan(offsets.min()))
 
 
 def latest(matrix: Matrix, columns: Columns, after: float, until: float) -> tuple[Floats, Floats]:
@@ -72,7 +73,7 @@ def scan(matrix: Matrix, columns: Index, after: float, until: float) -> tuple[Fl
     low, row = _span(matrix, after, until)
     while len(open_) and row > low:
         row -= 1
-        found = matrix.times[row, columns[open_]]
+        found = matrix.times(row, columns[open_])
         fits = (found > after) & (found <= until)
         hits = open_[fits]
         times[hits], values[hits] = found[fits], matrix.values[row, columns[hits]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from watchdog.history.matrix import Matrix
+from watchdog.history.matrix import Matrix, whole_milliseconds
 from watchdog.labels import Index
 from watchdog.promql.storage import Floats
 
@@ -19,18 +19,19 @@ Samples = tuple[Index, Floats, Floats]
 
 
 def write(matrix: Matrix, columns: Index, times: Floats, values: Floats) -> tuple[int, int]:
-    """Write samples (one column, time and value each; any order, finite times).
+    """Write samples (one column, time and value each; any order, times within ``FARTHEST``).
 
+    Times are first moved to whole milliseconds.
     Of two with equal column and time the later one counts; both count over what the matrix holds.
     Returns how many samples are new and how many had another value before.
     """
     if not len(times):
         return 0, 0
-    columns, times, values = _each_once(columns, times, values)
+    columns, times, values = _each_once(columns, whole_milliseconds(times), values)
     matrix.note_newest(columns, times, values)
     slots = np.floor(times / matrix.step)
     rows = _rows_for(matrix, slots)
-    before = matrix.times[rows, columns]
+    before = matrix.times(rows, columns)
     new = np.isnan(before)
     simple = _last_of_cell(rows, columns) & (new | (before == times))
     if simple.all():
@@ -75,8 +76,7 @@ def _put(matrix: Matrix, rows: Index, new: Mask, samples: Samples) -> tuple[int,
     """Write samples into these rows; ``new`` marks those that go into a hole. Returns (new, revised)."""
     columns, times, values = samples
     revised = int(np.count_nonzero(~new & (matrix.values[rows, columns] != values)))
-    matrix.times[rows, columns] = times
-    matrix.values[rows, columns] = values
+    matrix.put(rows, columns, times, values)
     return int(np.count_nonzero(new)), revised
 
 
@@ -93,8 +93,7 @@ def _merge(matrix: Matrix, rows: Index, samples: Samples) -> tuple[int, int]:
     depth = _rank(columns, slots)
     _deepen(matrix, slots, depth)
     into = np.searchsorted(matrix.slots, slots) + depth
-    matrix.times[into, columns] = times
-    matrix.values[into, columns] = values
+    matrix.put(into, columns, times, values)
     return len(times) - len(held[0]), revised
 
 
@@ -105,7 +104,7 @@ def _held(matrix: Matrix, rows: Index, columns: Index) -> Samples:
     depth = ends - cells[0]
     columns = np.repeat(cells[1], depth)
     rows = np.repeat(ends - np.cumsum(depth), depth) + np.arange(int(depth.sum()))
-    times = matrix.times[rows, columns]
+    times = matrix.times(rows, columns)
     there = ~np.isnan(times)
     rows, columns = rows[there], columns[there]
     return columns, times[there], matrix.values[rows, columns]

@@ -11,19 +11,18 @@ from watchdog.promql.ranges import SUMMARIES, RangeCall, RangeFunction
 from watchdog.promql.storage import Floats
 
 
-def _packed(call: RangeCall) -> tuple[Floats, Floats]:
-    """Return times and values with each series' samples in its last rows, so that neighbours are neighbours."""
-    times, values = call.window.times, call.window.values
-    if call.window.complete:
-        return times, values
-    order = np.argsort(call.present, axis=0, kind="stable")
-    return np.take_along_axis(times, order, axis=0), np.take_along_axis(values, order, axis=0)
-
-
 def _pairs(call: RangeCall) -> tuple[Floats, Floats, np.ndarray]:
     """Return each sample, the one after it, and where there are both."""
-    times, values = _packed(call)
-    return values[:-1], values[1:], ~np.isnan(times[:-1])
+    values, present = call.window.values, call.present
+    if not call.window.complete:
+        order = _packed(present)
+        values, present = np.take_along_axis(values, order, axis=0), np.take_along_axis(present, order, axis=0)
+    return values[:-1], values[1:], present[:-1]
+
+
+def _packed(present: np.ndarray) -> np.ndarray:
+    """Return the order of rows that puts each series' samples into its last ones: neighbours are neighbours."""
+    return np.argsort(present, axis=0, kind="stable")
 
 
 def _count_pairs(call: RangeCall, found: np.ndarray) -> Floats:
@@ -81,8 +80,10 @@ def _rate(call: RangeCall) -> Floats:
 
 def _last_two(call: RangeCall) -> tuple[Floats, Floats, Floats]:
     """Return the last sample but one, the last one, and the seconds between them."""
-    times, values = _packed(call)
-    return values[-2], values[-1], whole_milliseconds(times[-1] - times[-2])
+    window, columns = call.window, np.arange(call.window.values.shape[1])
+    before, last = (-2, -1) if window.complete else _packed(call.present)[-2:]
+    seconds = whole_milliseconds(window.at(last, columns) - window.at(before, columns))
+    return window.values[before, columns], window.values[last, columns], seconds
 
 
 def _idelta(call: RangeCall) -> Floats:
@@ -101,7 +102,7 @@ def _line(call: RangeCall) -> tuple[Floats, Floats]:
     Distances are taken from the mean time and the first value, where nothing large cancels out.
     """
     t_first, v_first, _, _ = call.ends()
-    x, y = whole_milliseconds(call.window.times - t_first), call.window.values - v_first
+    x, y = call.window.since(t_first), call.window.values - v_first
     if not call.window.complete:
         x, y = np.where(call.present, x, 0.0), np.where(call.present, y, 0.0)
     flat = np.asarray((y == 0.0).all(axis=0)) & np.isfinite(v_first)

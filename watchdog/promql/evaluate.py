@@ -156,7 +156,7 @@ class _Run:
         start, end = self._bounds(node)
         for selection in self.storage.select(node.matchers):
             window = selection.window(self._after(start), end)
-            self.budget.spend(window.times.size)
+            self.budget.spend(window.values.size)
             yield selection.labels, selection.step, window
 
     def _subquery(self, node: Subquery) -> tuple[LabelColumns, float, Window]:
@@ -179,9 +179,9 @@ class _Run:
         bounds = self._bounds(node)
         parts = []
         for labels, step, window in self.windows(node):
-            counts = np.full(labels.size, float(window.times.shape[0]))
+            counts = np.full(labels.size, float(len(window.values)))
             if not window.complete:
-                counts = np.count_nonzero(~np.isnan(window.times), axis=0).astype(float)
+                counts = np.count_nonzero(window.present, axis=0).astype(float)
             usable = self._usable(node, function, labels, counts, (bounds[1] - bounds[0]) / step)
             if not usable.any():
                 continue
@@ -259,7 +259,7 @@ class _Run:
     def _absent_over_time(self, node: Node) -> Vector:
         if not isinstance(node, Selector | Subquery):
             raise EvaluationError("a range is needed here")
-        found = sum(int((~np.isnan(window.times)).any(axis=0).sum()) for _, _, window in self.windows(node))
+        found = sum(int(window.present.any(axis=0).sum()) for _, _, window in self.windows(node))
         return self._absent(node, found)
 
     def _absent(self, node: Node, found: int) -> Vector:

@@ -95,8 +95,9 @@ def _series(vectors: Sequence[tuple[float, Vector]]) -> Iterator[Series]:
 
 def _samples(query: Query, storage: Storage, at: float, options: Options) -> Iterator[Series]:
     for labels, window in windows(query, storage, at, options):
+        present, times = window.present, window.times
         for column, row in enumerate(labels.rows()):
-            there = ~np.isnan(window.times[:, column])
+            there = present[:, column]
             if there.any():
-                pairs = zip(window.times[there, column].tolist(), window.values[there, column].tolist(), strict=True)
+                pairs = zip(times[there, column].tolist(), window.values[there, column].tolist(), strict=True)
                 yield Series(row, tuple(pairs))

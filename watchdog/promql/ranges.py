@@ -34,13 +34,12 @@ class RangeCall:
 
     def part(self, columns: slice) -> RangeCall:
         """Return the same call for some of the series."""
-        window = Window(self.window.times[:, columns], self.window.values[:, columns], self.window.complete)
-        return replace(self, window=window, counts=self.counts[columns])
+        return replace(self, window=self.window.part(columns), counts=self.counts[columns])
 
     @property
     def present(self) -> np.ndarray:
         """Where there is a sample."""
-        return ~np.isnan(self.window.times)
+        return self.window.present
 
     def filled(self, value: float) -> Floats:
         """Return the values with holes set to ``value``."""
@@ -50,13 +49,14 @@ class RangeCall:
 
     def ends(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return times and values of the first and the last sample of each series."""
-        times, values = self.window.times, self.window.values
+        at, values = self.window.at, self.window.values
         if self.window.complete:
-            return times[0], values[0], times[-1], values[-1]
-        columns = np.arange(times.shape[1])
-        first = np.argmax(self.present, axis=0)
-        last = times.shape[0] - 1 - np.argmax(self.present[::-1], axis=0)
-        return times[first, columns], values[first, columns], times[last, columns], values[last, columns]
+            every = slice(None)
+            return at(0, every), values[0], at(-1, every), values[-1]
+        present, columns = self.present, np.arange(values.shape[1])
+        first = np.argmax(present, axis=0)
+        last = len(values) - 1 - np.argmax(present[::-1], axis=0)
+        return at(first, columns), values[first, columns], at(last, columns), values[last, columns]
 
 
 PART = 1 << 18
@@ -65,7 +65,7 @@ PART = 1 << 18
 
 def in_parts(compute: Callable[[RangeCall], Floats], call: RangeCall) -> Floats:
     """Compute some series after the other when there are many; each is on its own."""
-    rows, series = call.window.times.shape
+    rows, series = call.window.values.shape
     width = max(1, PART // max(1, rows))
     if series <= width:
         return compute(call)

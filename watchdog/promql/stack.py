@@ -15,12 +15,13 @@ def stack(table: StringTable, times: Sequence[float], vectors: Sequence[Vector])
     """Put vectors (one per time) side by side; series are told apart by their labels."""
     full = [(row, vector) for row, vector in enumerate(vectors) if vector.size]
     if not full:
-        return LabelColumns(table, {}, 0), Window(np.zeros((0, 0)), np.zeros((0, 0)), complete=False)
+        return LabelColumns(table, {}, 0), Window(np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)), complete=False)
     labels = LabelColumns.concat([vector.labels for _, vector in full])
     group, first = labels.group()
     rows = np.repeat([row for row, _ in full], [vector.size for _, vector in full])
     shape = (len(times), len(first))
-    stamps, values = np.full(shape, np.nan), np.full(shape, np.nan)
-    stamps[rows, group] = np.asarray(times)[rows]
+    offsets, values = np.full(shape, np.nan, dtype=np.float32), np.full(shape, np.nan)
+    offsets[rows, group] = 0.0
     values[rows, group] = np.concatenate([vector.values for _, vector in full])
-    return labels.take(first), Window(stamps, values, complete=not np.isnan(stamps).any())
+    starts = np.rint(np.asarray(times) * 1000.0)
+    return labels.take(first), Window(starts, offsets, values, complete=not np.isnan(offsets).any())

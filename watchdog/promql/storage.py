@@ -10,9 +10,18 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from watchdog.labels import LabelColumns, StringTable
+from watchdog.labels import Index, LabelColumns, StringTable
 
 Floats = npt.NDArray[np.float64]
+Offsets = npt.NDArray[np.floating]
+"""Whole milliseconds after the start of a row; NaN is a hole. As narrow as holds them exactly."""
+Places = int | slice | Index
+"""Of rows or of columns."""
+
+
+def seconds(starts: Floats, offsets: Offsets) -> Floats:
+    """Return the unix seconds of offsets from starts in milliseconds, exact: the number nearest to each millisecond."""
+    return np.asarray(np.add(starts, offsets, dtype=np.float64) / 1000.0)
 
 
 class MatchOp(StrEnum):
@@ -37,14 +46,41 @@ class Matcher:
 class Window:
     """Samples of n series, oldest row first; for each series times ascend down its column.
 
-    ``times`` and ``values`` have shape (rows, n). Where a row holds no sample of a series, its time is
-    NaN (a hole); the value there is undefined. A sample whose *value* is NaN is a real sample.
+    ``offsets``, ``values`` and ``times`` have shape (rows, n). Where a row holds no sample of a series, its
+    offset and time are NaN (a hole); the value there is undefined. A sample whose *value* is NaN is a real sample.
     """
 
-    times: Floats
+    starts: Floats
+    """Of each row: whole milliseconds that its offsets are counted from."""
+    offsets: Offsets
     values: Floats
     complete: bool
     """True when no entry is a hole: plain reductions are enough."""
+
+    @property
+    def times(self) -> Floats:
+        """Unix seconds of all samples, made anew at each call; most functions need only some, or none."""
+        return seconds(self.starts[:, None], self.offsets)
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Where there is a sample."""
+        return ~np.isnan(self.offsets)
+
+    def at(self, rows: Places, columns: Places) -> Floats:
+        """Return the times of the samples at these places."""
+        return seconds(self.starts[rows], self.offsets[rows, columns])
+
+    def since(self, times: Floats) -> Floats:
+        """Return the seconds from a time per series to each of its samples, exact to the millisecond."""
+        passed = self.starts[:, None] - np.rint(times * 1000.0)
+        passed += self.offsets
+        passed /= 1000.0
+        return np.asarray(passed)
+
+    def part(self, columns: slice) -> Window:
+        """Return the same rows of some of the series."""
+        return Window(self.starts, self.offsets[:, columns], self.values[:, columns], self.complete)
 
 
 class Selection(Protocol):

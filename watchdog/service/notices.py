@@ -50,9 +50,9 @@ class Notices:
             if name not in self._stopped:
                 self._say_stopped(name, event.reason)
         elif event.kind is EventKind.RECOVERED or (event.kind is EventKind.SENT and name in self._inherited):
-            self._inherited.discard(name)
             if name in self._stopped:
                 self._say_recovered(name)
+            self._inherited.discard(name)  # last: what could not be written is told again
         elif event.kind is EventKind.PARKED and not event.ids[0].startswith(_OWN):
             self._say_given_up(event)
 

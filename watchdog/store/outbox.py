@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, exists, func, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, exists, func, select, update
 
 from watchdog.model import Notification, Pending, Receipt
 from watchdog.store import dialect
@@ -47,7 +47,8 @@ class SqlOutbox:
         with self._database.read() as connection:
             held = connection.scalar(select(receivers.c.held_until).where(receivers.c.name == clean(receiver)))
             waits = held is not None and now < held
-            rows = () if waits else connection.execute(_due(clean(receiver), now, limit)).all()
+            asked = {"receiver": clean(receiver), "now": now, "limit": limit}
+            rows = () if waits else connection.execute(_DUE, asked).all()
         if held is not None and held > now + MAX_RETRY_AFTER:  # of a clock that was wrong
             self.hold(receiver, now + MAX_RETRY_AFTER)
         return tuple(_pending(row) for row in rows)
@@ -150,7 +151,8 @@ def put(connection: Connection, notifications: Sequence[Notification]) -> None:
     dialect.insert_new(connection, outbox, rows)
 
 
-def _due(receiver: str, now: float, limit: int) -> Select[Any]:
+def _due() -> Select[Any]:
+    now, receiver = bindparam("now"), bindparam("receiver")
     earlier = outbox.alias("earlier")
     blocked = exists().where(
         earlier.c.state == WAITING,
@@ -161,7 +163,11 @@ def _due(receiver: str, now: float, limit: int) -> Select[Any]:
         earlier.c.not_before <= now + MAX_RETRY_AFTER,  # no wait is longer: the clock was set back
     )
     mine = select(outbox).where(outbox.c.state == WAITING, outbox.c.receiver == receiver, ~blocked)
-    return mine.order_by(outbox.c.seq).limit(limit)
+    return mine.order_by(outbox.c.seq).limit(bindparam("limit"))
+
+
+_DUE = _due()
+"""Built once: every sender asks it over and over, and to build it takes longer than to run it."""
 
 
 def _change(connection: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> None:

@@ -27,7 +27,7 @@ class KilledError(Exception):
 
 def walk(bench: Any, make: Any, seed: int) -> None:
     """Deliver the story as a sender would, over faults and deaths, until all of it is told."""
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
     rows = [make.note(reason=reason, sequence=n) for n, reason in enumerate(STORY[:-1], 1)]
     rows.append(make.resolved(len(STORY)))
     kept: dict[str, Any] = {"receipt": None}

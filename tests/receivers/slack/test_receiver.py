@@ -419,6 +419,31 @@ def test_a_new_parent_that_arrived_all_the_same_is_found(bench: Any, make: Any, 
     assert len(bench.slack.workspace.thread(parent.ts)) == 1
 
 
+def test_a_new_parent_that_arrived_all_the_same_is_brought_up_to_date(bench: Any, make: Any, told: Any) -> None:
+    receiver, receipt = told
+    bench.slack.workspace.delete(receipt["ts"])
+    bench.slack.fail(Fault(status=502, accept=True, method="chat.postMessage"))
+    with pytest.raises(DeliveryError):
+        receiver.deliver(make.delivery(more(make), receipt=receipt))
+    over = make.resolved(3)
+    receiver.deliver(make.delivery(more(make), over, receipt=receipt, maybe_sent=True))
+    [parent] = bench.slack.workspace.parents()
+    assert parent.text.startswith("✅ Resolved")
+
+
+def test_a_new_parent_that_was_lost_too_is_replaced(bench: Any, make: Any, told: Any) -> None:
+    receiver, receipt = told
+    bench.slack.workspace.delete(receipt["ts"])
+    bench.slack.fail(Fault(status=502, accept=True, method="chat.postMessage"))
+    with pytest.raises(DeliveryError):
+        receiver.deliver(make.delivery(more(make), receipt=receipt))
+    bench.slack.workspace.edit_window = 0
+    bench.clock.now += 1
+    after = receiver.deliver(make.delivery(more(make), receipt=receipt, maybe_sent=True))
+    first, second = bench.slack.workspace.parents()
+    assert after["ts"] == second.ts != first.ts
+
+
 def test_a_parent_that_cannot_be_edited_is_not_its_own_successor(bench: Any, make: Any, told: Any) -> None:
     receiver, receipt = told
     bench.slack.workspace.edit_window = 0

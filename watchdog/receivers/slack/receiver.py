@@ -91,16 +91,26 @@ class SlackReceiver:
 
     def _edit(self, delivery: Delivery, receipt: Receipt) -> Receipt:
         """Bring the parent up to date; a parent that is lost is replaced by a new one."""
+        if self._update(delivery, receipt):
+            return receipt
+        successor = self._successor(delivery, receipt)
+        if successor is not None and self._update(delivery, successor):
+            return successor
         message = parent(delivery.current, delivery.now, plain=delivery.plain)
-        told = int(receipt.get(TOLD, "0"))
+        return self._post_parent(delivery, message, int(receipt.get(TOLD, "0")))
+
+    def _update(self, delivery: Delivery, receipt: Receipt) -> bool:
+        """Edit the parent; return False if it cannot be edited any more."""
+        message = parent(delivery.current, delivery.now, plain=delivery.plain)
         target = {"channel": receipt["channel"], "ts": receipt["ts"], **_AS_WRITTEN}
+        body = self._body(delivery, message, int(receipt.get(TOLD, "0")), "parent")
         try:
-            self._api.write("chat.update", {**target, **self._body(delivery, message, told, "parent")})
+            self._api.write("chat.update", {**target, **body})
         except DeliveryError as error:
             if error.reason not in PARENT_LOST:
                 raise
-            return self._successor(delivery, receipt) or self._post_parent(delivery, message, told)
-        return receipt
+            return False
+        return True
 
     def _successor(self, delivery: Delivery, lost: Receipt) -> Receipt | None:
         """Return the new parent that an ambiguous try may have posted already in place of the lost one."""
