@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests that need one: a private server, started once, stopped in the end."""
+"""A real PostgreSQL for the tests that need one, and the figures that tests record, printed at the end."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
 PASSWORD = "geheim-1234"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests gave to ``record_property`` as a figure: how much was tried, and what came of it."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name == "figure":
+                terminalreporter.write_line(str(value))
 
 
 def program(name: str) -> str:

@@ -27,7 +27,10 @@ from watchdog.errors import EvaluationError, PromQLError
 from watchdog.history import History
 from watchdog.promql import Answer, Options, instant, over_range, parse
 
-pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the grammar below
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Generating overly large repr"),  # of the grammar below
+    pytest.mark.xdist_group("prometheus"),  # one server for all, and what was compared is counted
+]
 T0 = 1_700_000_400  # on the hour's third minute: off the two-hour blocks, on the minutes
 END = T0 + 3600
 TIMES = [T0 - 1, T0, T0 + 299, T0 + 300, T0 + 301, T0 + 1234, T0 + 1800, T0 + 2417.5, T0 + 3600, T0 + 3890, T0 + 9999]

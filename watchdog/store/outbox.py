@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, exists, func, select, update
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, func, select, update
 
 from watchdog.model import Notification, Pending, Receipt
 from watchdog.store import dialect
@@ -152,7 +152,8 @@ def put(connection: Connection, notifications: Sequence[Notification]) -> None:
 
 
 def _due() -> Select[Any]:
-    now, receiver = bindparam("now"), bindparam("receiver")
+    now: BindParameter[float] = bindparam("now")
+    receiver: BindParameter[str] = bindparam("receiver")
     earlier = outbox.alias("earlier")
     blocked = exists().where(
         earlier.c.state == WAITING,
