@@ -235,6 +235,70 @@ def test_an_end_that_could_not_be_written_is_said_when_it_is_told_again(town: To
     assert town.store.outbox_depth() == {"b": 1}
 
 
+def test_what_was_taken_before_the_process_died_is_said_by_the_next(town: Town) -> None:
+    town.receivers["a"].refuses = PERMANENT
+    town.put("x")
+    town.run(120)
+    town.receivers["a"].refuses = None
+    row = town.store.due("a", town.now, 9)[0].notification
+    town.store.delivered([row.id], "a", row.incident, {}, town.now)  # and the process dies before it tells
+    town.restart()
+    town.notices.settle()
+    town.notices.settle()
+    town.run(120)
+    assert town.heard("b")[0] == "Critical: receiver a refuses messages: channel_not_found; 1 transition waits"
+    assert town.heard("b")[1].startswith("Resolved after 2m")
+    town.restart()
+    town.notices.settle()
+    town.put("y")
+    town.run(120)
+    assert len(town.heard("b")) == 2
+
+
+def test_what_still_waits_is_no_end(town: Town) -> None:
+    town.receivers["a"].refuses = PERMANENT
+    town.put("x")
+    town.run(120)
+    town.restart()
+    town.notices.settle()
+    town.run(120)
+    assert len(town.heard("b")) == 1
+
+
+def test_the_stop_of_a_receiver_that_the_rules_no_longer_name_is_over(town: Town) -> None:
+    town.receivers["a"].refuses = PERMANENT
+    town.put("x")
+    town.run(120)
+    del town.receivers["a"]
+    town.restart()
+    town.notices.settle()
+    town.run(120)
+    note = town.receivers["b"].taken[-1]
+    assert (note.reason, note.view.alerts[0].end_reason) == (Reason.ALL_RESOLVED, "receiver removed")
+    assert town.store.load().meta["receiver_stopped.a"] == ""
+
+
+REJECTED = "Critical: the rules file is refused, and the rules before it stay in force: rules.toml:3: unknown key"
+
+
+def test_a_refused_rules_file_is_said_once_to_all_and_so_is_its_end(town: Town) -> None:
+    for _ in range(2):
+        town.notices.rules_rejected("rules.toml:3: unknown key")
+        town.run(60)
+        town.restart()
+    assert [town.heard(name) for name in town.receivers] == [[REJECTED]] * 3
+    town.notices.rules_loaded()
+    town.notices.rules_loaded()
+    town.run(60)
+    town.restart()
+    town.notices.rules_loaded()
+    town.run(60)
+    assert [len(town.heard(name)) for name in town.receivers] == [2, 2, 1]
+    first, last = town.receivers["a"].taken
+    assert first.incident == last.incident
+    assert (last.view.status, last.view.group_key) == ("resolved", '{}:{alertname="RulesRejected"}')
+
+
 def test_names_may_hold_anything(town: Town) -> None:
     notices = Notices({'a"é\n': True, "b": True}, {}, town.store.commit, lambda _: 0, lambda: NOON)
     notices.tell(SenderEvent(EventKind.STOPPED, 'a"é\n', ("x",), "invalid_auth"))

@@ -1,17 +1,20 @@
-"""Says on the other receivers that one refuses messages, or gave one up: those whom it should tell cannot know.
+"""Says what is wrong with watchdog itself: a receiver that refuses or gives up messages, a rules file that is refused.
 
-A stop and its end are each said once, over restarts too: what was said is written in the transaction that says it.
-A message about a receiver is itself never the reason for another one, so two broken receivers say it once each.
+Of a receiver it tells the others: those whom it should tell cannot know. What begins and its end are each said
+once, over restarts too: what was said is written in the transaction that says it. A message about a receiver is
+itself never the reason for another one, so two broken receivers say it once each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from watchdog.delivery import EventKind, SenderEvent
-from watchdog.model import AlertView, Changes, IncidentView, Notification, Reason
+from watchdog.model import AlertView, Changes, IncidentView, Labels, Notification, Reason
 from watchdog.ports import Clock
 
 Commit = Callable[[Changes], None]
@@ -20,6 +23,8 @@ Waiting = Callable[[str], int]
 
 _KEY = "receiver_stopped."
 """Begins the keys of what the store remembers: since when a receiver has been stopped, and why; empty if it is not."""
+_REJECTED = "rules_rejected"
+"""Under it the store remembers since when the rules file has been refused, and why; empty if it is not."""
 _OWN = "receiver-"
 """Begins the ids of our own notifications."""
 _QUIET = 3600.0
@@ -27,23 +32,29 @@ _QUIET = 3600.0
 
 
 class Notices:
-    """Puts what is wrong with a receiver into the outbox of all others. ``tell`` is called by the senders' threads."""
+    """Puts what is wrong with watchdog into the outbox. Every method may be called by any thread."""
 
     def __init__(  # one value per thing that it needs
         self, receivers: Mapping[str, bool], meta: Mapping[str, str], commit: Commit, waiting: Waiting, clock: Clock
     ) -> None:
         """``receivers``: by name, whether it wants to know of ends. ``meta``: what the store remembers."""
-        self._receivers = receivers
+        self.receivers = receivers
         self._commit = commit
         self._waiting = waiting
         self._clock = clock
-        self._stopped = {name: meta[_KEY + name] for name in receivers if meta.get(_KEY + name)}
+        self._stopped = {key.removeprefix(_KEY): meta[key] for key in meta if key.startswith(_KEY) and meta[key]}
         self._inherited = set(self._stopped)
         """Receivers that an earlier process left as stopped, and that have not answered yet."""
         self._gave_up: dict[str, float] = {}
+        self._rejected = meta.get(_REJECTED, "")
+        self._lock = threading.Lock()
 
     def tell(self, event: SenderEvent) -> None:
         """Say what others should know of this event. Raises StoreError; may then be called again."""
+        with self._lock:
+            self._tell(event)
+
+    def _tell(self, event: SenderEvent) -> None:
         name = event.receiver
         if event.kind is EventKind.STOPPED:
             self._inherited.discard(name)
@@ -56,6 +67,42 @@ class Notices:
         elif event.kind is EventKind.PARKED and not event.ids[0].startswith(_OWN):
             self._say_given_up(event)
 
+    def settle(self) -> None:
+        """Say the end of stops that no sender will ever speak of. Raises StoreError; may then be called again.
+
+        A receiver that the rules no longer name has no sender. One for which nothing waits has taken, or given up,
+        all that it refused, and the process died before it could say so.
+        """
+        with self._lock:
+            for name in list(self._stopped):
+                if name not in self.receivers:
+                    self._say_recovered(name, "receiver removed")
+                    self._inherited.discard(name)
+                elif name in self._inherited and not self._waiting(name):
+                    self._say_recovered(name)
+                    self._inherited.discard(name)
+
+    def rules_rejected(self, reason: str) -> None:
+        """Say that the rules file is refused, and old rules go on. Raises StoreError; may then be called again."""
+        with self._lock:
+            if self._rejected:
+                return
+            now = self._clock()
+            note = f"{now!r} {reason}"
+            self._put("", note, Reason.FIRST, _alert("", "RulesRejected", _rejection(reason), now), {_REJECTED: note})
+            self._rejected = note
+
+    def rules_loaded(self) -> None:
+        """Say that the rules file is in force again, if it was refused. Raises StoreError; may then be called again."""
+        with self._lock:
+            if not self._rejected:
+                return
+            note, now = self._rejected, self._clock()
+            since, _, reason = note.partition(" ")
+            alert = _alert("", "RulesRejected", _rejection(reason), float(since), now)
+            self._put("", note, Reason.ALL_RESOLVED, alert, {_REJECTED: ""})
+            self._rejected = ""
+
     def _say_stopped(self, name: str, reason: str) -> None:
         now = self._clock()
         note = f"{now!r} {reason}"
@@ -65,11 +112,11 @@ class Notices:
         self._put(name, note, Reason.FIRST, alert, {_KEY + name: note})
         self._stopped[name] = note
 
-    def _say_recovered(self, name: str) -> None:
+    def _say_recovered(self, name: str, end: str = "resolved") -> None:
         note, now = self._stopped[name], self._clock()
         since, _, reason = note.partition(" ")
         alert = _alert(name, "ReceiverStopped", f"receiver {name} refused messages: {reason}", float(since), now)
-        self._put(name, note, Reason.ALL_RESOLVED, alert, {_KEY + name: ""})
+        self._put(name, note, Reason.ALL_RESOLVED, replace(alert, end_reason=end), {_KEY + name: ""})
         del self._stopped[name]
 
     def _say_given_up(self, event: SenderEvent) -> None:
@@ -82,13 +129,13 @@ class Notices:
         self._gave_up[name] = now
 
     def _put(self, name: str, story: str, reason: Reason, alert: AlertView, meta: Mapping[str, str]) -> None:
-        """Commit one notification for each other receiver; ``story`` tells one incident from the next."""
+        """Commit one notification for each receiver other than ``name``; ``story`` tells one incident from the next."""
         over, at = reason is Reason.ALL_RESOLVED, self._clock()
-        others = [other for other, wants_ends in self._receivers.items() if other != name and (wants_ends or not over)]
+        others = [other for other, wants_ends in self.receivers.items() if other != name and (wants_ends or not over)]
         incident = _OWN + _digest(name, story)
-        labels = (("receiver", name),)
+        labels = tuple(pair for pair in alert.labels if pair[0] == "receiver") or (("alertname", alert.name),)
         status = "firing" if reason is Reason.FIRST else "resolved"
-        key = f"{{}}:{{receiver={json.dumps(name, ensure_ascii=False)}}}"
+        key = f"{{}}:{{{_pairs(labels)}}}"
         closed = None if reason is Reason.FIRST else at
         view = IncidentView(incident, key, labels, status, "critical", alert.starts_at, closed, (alert,), None)
         rows = tuple(
@@ -108,15 +155,23 @@ class Notices:
         self._commit(Changes(at=at, outbox=rows, meta=meta))
 
 
+def _rejection(reason: str) -> str:
+    return f"the rules file is refused, and the rules before it stay in force: {reason}"
+
+
 def _alert(name: str, rule: str, summary: str, since: float, until: float | None = None) -> AlertView:
-    """Return what stands in the message; without ``until`` it still fires, and equal to ``since`` it is an event."""
+    """Return what stands in the message; without ``until`` it still fires, and equal to ``since`` it is an event.
+
+    ``name`` is the receiver that it is about; empty if it is about none.
+    """
     event = until == since
+    receiver = (("receiver", name),) if name else ()
     return AlertView(
         fingerprint=_digest(rule, name),
         name=rule,
         status="firing" if until is None or event else "resolved",
         severity="critical",
-        labels=(("alertname", rule), ("receiver", name), ("severity", "critical")),
+        labels=(("alertname", rule), *receiver, ("severity", "critical")),
         summary=summary,
         description="",
         runbook_url="",
@@ -133,3 +188,7 @@ def _alert(name: str, rule: str, summary: str, since: float, until: float | None
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
+
+
+def _pairs(labels: Labels) -> str:
+    return ",".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in labels)

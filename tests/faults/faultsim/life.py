@@ -96,6 +96,7 @@ class Life:
         notices = Notices(
             names, snapshot.meta, self.store.commit, lambda name: self.store.outbox_depth().get(name, 0), env.clock
         )
+        notices.settle()
         self.senders = {name: SenderAgent(self, receiver, notices) for name, receiver in self.receivers.items()}
         self.loop = Loop(
             engine=engine,
