@@ -36,6 +36,12 @@ class Context:
     """Seconds of samples that the history keeps."""
     backfilled: frozenset[JobKey] = frozenset()
     """Jobs whose past was read just now: how long a condition has held can be seen in it."""
+    new_rules: frozenset[str] = frozenset()
+    """Rules that the file has only now: to them the past of every job is new."""
+
+    def is_past_new(self, rule: str, job: JobKey) -> bool:
+        """Whether this rule has not been judged on the past of this job."""
+        return job in self.backfilled or rule in self.new_rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class HeldSince:
         labels = dict(instance)
         if not self._rule.rule.for_seconds or "job" not in labels or "source" not in labels:
             return False
-        return JobKey(labels["source"], labels["job"]) in self._context.backfilled
+        return self._context.is_past_new(self._rule.rule.name, JobKey(labels["source"], labels["job"]))
 
     def _at(self, index: int, at: float) -> Evaluation | None:
         if index not in self._past:

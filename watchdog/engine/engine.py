@@ -71,6 +71,11 @@ class Engine:
         """When rules were last judged."""
         self.trace = Trace()
         self._read_before: set[JobKey] = set()
+        self._new_rules: frozenset[str] = frozenset()
+        """Rules that came with the last change and have not been judged on all of the past that they need."""
+        self._to_refill: set[JobKey] = set()
+        """Jobs whose history is shorter than the rules now need."""
+        self._changed_at = now
         self._unfinished = JobChanges(tuple(self._drop_unconfigured(now)))
         """What became of jobs and no tick has returned yet: of the start, or of ticks that failed."""
         self._settled = self.judge.alerts
@@ -78,8 +83,30 @@ class Engine:
 
     def request(self, source: str, now: float) -> PollRequest:
         """Return what to ask of a source now: backfill what the history does not hold yet."""
-        watched = self.registry.watched(source, lambda key: self.history.newest_of_job(key.source, key.job))
+        watched = self.registry.watched(source, self._newest)
         return PollRequest(now=now, watched=watched, window=self.program.window)
+
+    def _newest(self, key: JobKey) -> float | None:
+        return None if key in self._to_refill else self.history.newest_of_job(key.source, key.job)
+
+    def change(self, program: Program, now: float) -> None:
+        """Go on with other rules, routes and sources, as a restart would, and without its loss of memory.
+
+        Alerts, timers and incidents of rules that stay are as they were. The next tick closes what is gone,
+        and judges new rules on the past that is there; where that is too short, it is read again.
+        """
+        before = {rule.rule.name: replace(rule.rule, place="") for rule in self.program.rules}
+        new = {rule.rule.name for rule in program.rules if before.get(rule.rule.name) != replace(rule.rule, place="")}
+        if program.window > self.program.window:
+            self._to_refill = {record.job.key for record in self.registry.active()}
+        self._changed_at = now
+        self._new_rules = (self._new_rules | new) & {rule.rule.name for rule in program.rules}
+        self.program = program
+        self.history.retention = program.window
+        self.judge.replace_rules(program.rules)
+        self.book.terms = program.terms
+        self.sources.configure(program.sources, now)
+        self._unfinished = self._unfinished.then(JobChanges(tuple(self._drop_unconfigured(now))))
 
     def tick(self, now: float, polls: Sequence[Poll]) -> TickResult:
         """Take in finished polls, judge every rule, and return what changed. Deterministic."""
@@ -98,6 +125,8 @@ class Engine:
         records = tuple(record for key in keys if (record := self.registry.get(key)) is not None)
         self._tidy(records, now)
         self._unfinished, self._settled = JobChanges(), self.judge.alerts
+        self._to_refill &= {record.job.key for record in self.registry.active()}
+        self._new_rules = self._new_rules if self._to_refill else frozenset()
         self.last, self.last_at = judgement, now
         self.trace.record([rule.rule.name for rule in self.program.rules], judgement, self.judge.alerts.values(), now)
         changes = Changes(
@@ -148,6 +177,13 @@ class Engine:
     def _backfilled(self, polls: Iterable[Poll]) -> frozenset[JobKey]:
         """Return the jobs whose samples were read for the first time in this process."""
         keys = {reading.job.key for poll in polls for reading in poll.readings if reading.points}
+        self._to_refill -= {
+            reading.job.key
+            for poll in polls
+            if poll.started_at >= self._changed_at  # one that was under way asked for the old window
+            for reading in poll.readings
+            if reading.points
+        }
         first = keys - self._read_before
         self._read_before |= first
         return frozenset(first)
@@ -162,6 +198,7 @@ class Engine:
             lookback=self.program.lookback,
             retention=self.history.retention,
             backfilled=backfilled,
+            new_rules=self._new_rules,
         )
 
     def mutes(self, now: float) -> Mutes:

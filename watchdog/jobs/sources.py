@@ -31,14 +31,16 @@ class SourceState:
     seconds: float | None = None
     finished_at: float | None = None
     last_success: float | None = None
+    since: float = 0.0
+    """When it was first configured in this process."""
 
 
 class Sources:
     """The states of all configured sources."""
 
     def __init__(self, infos: Iterable[SourceInfo], now: float) -> None:
-        self._states = {info.name: SourceState(info) for info in infos}
-        self._since = now
+        self._states: dict[str, SourceState] = {}
+        self.configure(infos, now)
 
     def __iter__(self) -> Iterator[SourceState]:
         return iter(self._states.values())
@@ -46,6 +48,14 @@ class Sources:
     def get(self, name: str) -> SourceState | None:
         """Return the state of a source; None if it is not configured."""
         return self._states.get(name)
+
+    def configure(self, infos: Iterable[SourceInfo], now: float) -> None:
+        """Go on with these sources; what is known of those that stay is kept."""
+        before = self._states
+        self._states = {
+            info.name: replace(before[info.name], info=info) if info.name in before else SourceState(info, since=now)
+            for info in infos
+        }
 
     def apply(self, polls: Iterable[Poll], now: float) -> None:
         """Take in polls, and take a source that has been silent too long for down."""
@@ -61,7 +71,7 @@ class Sources:
                     last_success=now if poll.up else state.last_success,
                 )
         for name, state in self._states.items():
-            since = state.finished_at if state.finished_at is not None else self._since
+            since = state.since if state.finished_at is None else state.finished_at
             if now - since > max(SILENT_POLLS * state.info.interval, 300.0):
                 self._states[name] = replace(state, up=False, error=state.error or "no poll has finished for a while")
 
