@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"alerts", "history", "incidents", "jobs", "muting", "promql", "rules"},
     "sources": {"config"},
     "receivers": {"config"},
+    "heartbeat": set(),
     "store": set(),
     "delivery": set(),
     "service": {"alerts", "delivery", "engine", "history", "incidents", "jobs", "muting", "promql", "rules"},
@@ -47,7 +48,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 OUTER = {"bootstrap", "cli", "__main__"}
 
 THIRD_PARTY: dict[str, set[str]] = {
-    "httpx": {"client", "sources", "receivers.webhook"},  # the client asks a service from outside, as a browser would
+    "httpx": {
+        "client",
+        "heartbeat",
+        "sources",
+        "receivers.webhook",
+    },  # the client asks from outside, as a browser would
     "jinja2": {"export.texts", "templates"},
     "prometheus_client": {"service"},
     "promql_parser": {"promql"},

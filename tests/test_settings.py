@@ -155,3 +155,21 @@ def test_a_printed_form_holds_no_secret() -> None:
     assert "hunter2-and-more" not in repr(settings)
     assert "me:[redacted]@db/watchdog" in repr(settings)
     assert "a-token-of-the-tests" not in repr(settings)
+
+
+def test_secrets_have_another_version_once_one_that_was_asked_for_has_changed(tmp_path: Path) -> None:
+    file, other = tmp_path / "key", tmp_path / "OTHER"
+    file.write_text("first-key", encoding="utf-8")
+    secrets = EnvSecrets({"KEY_FILE": str(file)}, tmp_path)
+    assert secrets.find("KEY") == "first-key"
+    first = secrets.version()
+    other.write_text("nobody asks", encoding="utf-8")
+    assert secrets.version() == first
+    file.write_text("second-key", encoding="utf-8")
+    second = secrets.version()
+    assert second != first
+    file.unlink()
+    assert secrets.version() not in (first, second), "and it is no error"
+    file.write_text("second-key", encoding="utf-8")
+    assert secrets.version() == second
+    assert secrets.redact("second-key") == "[redacted]"

@@ -31,6 +31,14 @@ class Secrets(Protocol):
         ...
 
 
+class RotatingSecrets(Secrets, Protocol):
+    """Secrets of which can be told whether they have changed."""
+
+    def version(self) -> int:
+        """Return a number that is another one once a secret that was asked for has changed."""
+        ...
+
+
 class Source(Protocol):
     """A provider account that is polled."""
 

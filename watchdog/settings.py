@@ -65,12 +65,14 @@ class EnvSecrets:
         self._environ = os.environ if environ is None else environ
         self._folder = folder
         self._seen: tuple[str, ...] = ()
+        self._asked: frozenset[str] = frozenset()
 
     def find(self, name: str) -> str | None:
         """Return the secret, or None if it is not set.
 
         Raises UsageError when both variables are set or a file cannot be read; names the variable, never a value.
         """
+        self._asked |= {name}
         value = self._environ.get(name, "").strip()
         file = self._environ.get(f"{name}_FILE", "").strip()
         if value and file:
@@ -82,6 +84,16 @@ class EnvSecrets:
         if value:
             self._remember(value)
         return value or None
+
+    def version(self) -> int:
+        """Return a number that is another one once a secret that was asked for has changed."""
+        found: list[tuple[str, str | None]] = []
+        for name in sorted(self._asked):
+            try:
+                found.append((name, self.find(name)))
+            except UsageError as error:  # such as a file that is just being replaced
+                found.append((name, str(error)))
+        return hash(tuple(found))
 
     def redact(self, text: str) -> str:
         """Return ``text`` with passwords of URLs and every secret that was ever handed out struck out, also in JSON."""

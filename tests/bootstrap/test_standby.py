@@ -16,6 +16,7 @@ import pytest
 from watchdog.bootstrap import Environment, GivenSecrets, Service, held_store, load_rules
 from watchdog.bootstrap.standby import wait_for_lease
 from watchdog.errors import LeaseLost, SchemaTooNew, StoreError, UsageError
+from watchdog.service.health import Health
 from watchdog.settings import Settings
 from watchdog.simulated.alayanew import KEY, FakeAlaya
 from watchdog.simulated.server import FakeServer
@@ -100,13 +101,13 @@ def answers(url: str) -> tuple[int, dict[str, Any]] | None:
 def test_a_lease_that_is_free_is_had_without_a_word(
     stop: threading.Event, listen: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert wait_for_lease(Answers(True), stop, listen)
+    assert wait_for_lease(Answers(True), stop, listen, Health())
     assert caplog.messages == []
 
 
 def test_a_standby_is_alive_and_not_ready_until_it_is_told_to_stop(stop: threading.Event, listen: str) -> None:
     done: list[bool] = []
-    thread = threading.Thread(target=lambda: done.append(wait_for_lease(Answers(False), stop, listen)))
+    thread = threading.Thread(target=lambda: done.append(wait_for_lease(Answers(False), stop, listen, Health())))
     thread.start()
     wait_for(lambda: answers(f"http://{listen}/healthz") is not None)
     assert answers(f"http://{listen}/healthz") == (200, {"status": "ok"})
@@ -124,7 +125,7 @@ def test_a_store_that_goes_away_meanwhile_is_waited_for(
     stop: threading.Event, listen: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stop.wait = lambda timeout=None: False  # type: ignore[method-assign]
-    assert wait_for_lease(Answers(False, StoreError("gone"), False, True), stop, listen)
+    assert wait_for_lease(Answers(False, StoreError("gone"), False, True), stop, listen, Health())
     assert [record.levelno for record in caplog.records if record.name == "watchdog"] == [logging.WARNING] * 3
     assert "the store cannot be asked who holds it; waiting" in caplog.messages
 
@@ -132,7 +133,7 @@ def test_a_store_that_goes_away_meanwhile_is_waited_for(
 @pytest.mark.parametrize("lease", [Answers(StoreError("no server")), Answers(False, SchemaTooNew("newer"))])
 def test_a_store_that_cannot_be_used_is_an_error(stop: threading.Event, listen: str, lease: Answers) -> None:
     with pytest.raises(StoreError, match=r"no server|newer"):
-        wait_for_lease(lease, stop, listen)
+        wait_for_lease(lease, stop, listen, Health())
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

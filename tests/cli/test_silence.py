@@ -56,7 +56,7 @@ def service(listen: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     stop = threading.Event()
     thread = threading.Thread(target=questions.serve, args=(engine, time.monotonic() + 60, stop))
     routes = v2.routes(questions, time.time, lambda _: None, Access(TOKEN, closed=True), 0.0)
-    server = HttpServer(make_app(Health(), 60.0, routes, Access(TOKEN, closed=True)), listen)
+    server = HttpServer(make_app(Health(), lambda: 60.0, routes, Access(TOKEN, closed=True)), listen)
     server.start()
     thread.start()
     while True:

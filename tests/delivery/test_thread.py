@@ -27,6 +27,7 @@ class Gate:
     taken: list[str] = field(default_factory=list)
     entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    closed: threading.Event = field(default_factory=threading.Event)
 
     def deliver(self, delivery: Delivery) -> Receipt:
         self.entered.release()
@@ -37,7 +38,7 @@ class Gate:
         return {}
 
     def close(self) -> None:
-        """Nothing to free."""
+        self.closed.set()
 
 
 def guard(_: str, job: Callable[[], None]) -> bool:
@@ -162,3 +163,46 @@ def test_a_reset_tries_a_stopped_receiver_now(store: SqlStore, notification: Mak
     assert gate.entered.acquire(timeout=LIMIT)
     assert thread.stop(LIMIT)
     assert gate.taken == ["a1"]
+
+
+def test_a_receiver_is_replaced_between_two_deliveries(store: SqlStore, notification: Make) -> None:
+    commit(store, notification("a1"), notification("b1"))
+    old, new = Gate(), Gate()
+    thread = thread_of(old, store)
+    thread.start()
+    assert old.entered.acquire(timeout=LIMIT)
+    thread.replace(new)
+    assert not old.closed.is_set(), "a delivery is under way"
+    old.open.release()
+    assert new.entered.acquire(timeout=LIMIT)
+    assert old.closed.is_set()
+    new.open.release()
+    assert thread.stop(LIMIT)
+    assert (old.taken, new.taken) == (["a1"], ["b1"])
+    assert new.closed.is_set()
+
+
+def test_a_refusing_receiver_that_is_replaced_is_tried_at_once(
+    store: SqlStore, notification: Make, failure: Failure
+) -> None:
+    commit(store, notification("a1"))
+    old, new = Gate(errors=[failure("permanent")]), Gate()
+    thread = thread_of(old, store)
+    thread.start()
+    old.open.release()
+    assert old.entered.acquire(timeout=LIMIT)
+    thread.replace(new)
+    assert new.entered.acquire(timeout=LIMIT)
+    new.open.release()
+    assert thread.stop(LIMIT)
+    assert new.taken == ["a1"]
+
+
+def test_one_that_was_never_used_is_closed_too(store: SqlStore) -> None:
+    old, new = Gate(), Gate()
+    thread = thread_of(old, store)
+    thread.replace(new)
+    thread.start()
+    assert thread.stop(LIMIT)
+    assert old.closed.is_set()
+    assert new.closed.is_set()

@@ -69,7 +69,7 @@ def start(rows: Rows, now: float, period: float) -> Live:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         listen = f"127.0.0.1:{probe.getsockname()[1]}"
-    server = HttpServer(make_app(loop.health, period, api.routes(loop.desk, loop.clock)), listen)
+    server = HttpServer(make_app(loop.health, lambda: period, api.routes(loop.desk, loop.clock)), listen)
     server.start()
     thread = threading.Thread(target=loop.run)
     thread.start()

@@ -119,7 +119,7 @@ class Rig:
             probe.bind(("127.0.0.1", 0))
             listen = f"127.0.0.1:{probe.getsockname()[1]}"
         self.url = f"http://{listen}"
-        self.server = HttpServer(make_app(self.loop.health, 60.0, routes, access), listen)
+        self.server = HttpServer(make_app(self.loop.health, lambda: 60.0, routes, access), listen)
         self.server.start()
         self.thread = threading.Thread(target=self.loop.run)
         self.thread.start()

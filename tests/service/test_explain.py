@@ -56,7 +56,7 @@ def serve(engine: Engine) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         listen = f"127.0.0.1:{probe.getsockname()[1]}"
-    server = HttpServer(make_app(Health(), 60.0, routes(desk)), listen)
+    server = HttpServer(make_app(Health(), lambda: 60.0, routes(desk)), listen)
     server.start()
     with httpx.Client(transport=httpx.HTTPTransport(retries=20), trust_env=False) as client:
         client.get(f"http://{listen}/healthz")

@@ -15,7 +15,7 @@ def get(health: Health, path: str, period: float = 60.0) -> httpx.Response:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = HttpServer(make_app(health, period), f"127.0.0.1:{port}")
+    server = HttpServer(make_app(health, lambda: period), f"127.0.0.1:{port}")
     server.start()
     try:
         transport = httpx.HTTPTransport(retries=20)

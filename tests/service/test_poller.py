@@ -139,3 +139,27 @@ def test_a_clock_that_is_set_forward_makes_one_poll() -> None:
         poller.collect(5.0, never)
     poller.close()
     assert source.polls == [0.0, 86_400.0, 86_454.0]
+
+
+def test_a_change_keeps_what_stays_and_closes_what_goes() -> None:
+    stays, goes, comes = quick("stays"), quick("goes"), quick("comes")
+    poller = make(stays, goes)
+    poller.start(0.0, request)
+    poller.collect(5.0, never)
+    poller.change({"comes": (comes, 60.0), "stays": (stays, 30.0)})
+    assert (stays.closed, goes.closed) == (False, True)
+    poller.start(1.0, request)
+    assert [poll.source for poll in poller.collect(5.0, never)] == ["comes"]
+    poller.start(30.0, request)
+    assert [poll.source for poll in poller.collect(5.0, never)] == ["stays"], "its interval is another one now"
+    poller.close()
+
+
+def test_what_is_being_read_of_a_source_that_was_replaced_is_not_handed_over() -> None:
+    old, new = FakeSource("a"), quick("a")
+    poller = make(old)
+    poller.start(0.0, request)
+    poller.change({"a": (new, 60.0)})
+    poller.start(1.0, request)
+    assert [poll.started_at for poll in poller.collect(5.0, never)] == [1.0]
+    poller.close()

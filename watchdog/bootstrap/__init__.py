@@ -20,7 +20,7 @@ from watchdog.bootstrap.build import (
     starter_rules,
     stored,
 )
-from watchdog.bootstrap.service import Service, announce, stop_on_signals
+from watchdog.bootstrap.service import Service, announce, reload_on_hangup, stop_on_signals
 
 __all__ = [
     "Environment",
@@ -38,6 +38,7 @@ __all__ = [
     "missing",
     "open_store",
     "point_at",
+    "reload_on_hangup",
     "require",
     "rules_path",
     "rules_schema",

@@ -16,7 +16,7 @@ from watchdog.engine.engine import Engine
 from watchdog.engine.program import Program, program_of, source_info
 from watchdog.errors import UsageError
 from watchdog.model import Snapshot
-from watchdog.ports import Clock, Receiver, Secrets, Source
+from watchdog.ports import Clock, Receiver, RotatingSecrets, Source
 from watchdog.receivers import RECEIVER_TYPES, Pacer, ReceiverContext
 from watchdog.rules import load, schema
 from watchdog.rules.model import Ruleset
@@ -30,7 +30,7 @@ class Environment:
     """What the outside world gives: a clock, its speed, secrets, and a place to print."""
 
     settings: Settings
-    secrets: Secrets
+    secrets: RotatingSecrets
     clock: Clock = time.time
     speed: float = 1.0
     """Seconds of ``clock`` per real second; 1 but in the demo."""
@@ -202,3 +202,7 @@ class GivenSecrets:
     def find(self, name: str) -> str | None:
         """Return the secret."""
         return self.values.get(name)
+
+    def version(self) -> int:
+        """Return always the same: they do not change."""
+        return 0

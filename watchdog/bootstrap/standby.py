@@ -15,7 +15,7 @@ log = logging.getLogger("watchdog")
 WAITING = "another instance holds the store; waiting as a standby"
 
 
-def wait_for_lease(lease: Lease, stop: threading.Event, listen: str) -> bool:
+def wait_for_lease(lease: Lease, stop: threading.Event, listen: str, health: Health) -> bool:
     """Wait as a standby while another instance holds the store; return False if told to stop first.
 
     Meanwhile ``/healthz`` says that the process is alive and ``/readyz`` that it does not watch. A store that
@@ -24,7 +24,8 @@ def wait_for_lease(lease: Lease, stop: threading.Event, listen: str) -> bool:
     if lease.try_acquire():
         return True
     log.warning(WAITING)
-    http = HttpServer(make_app(Health(last_commit_failed=WAITING), 60.0), listen)
+    health.last_commit_failed = WAITING
+    http = HttpServer(make_app(health, lambda: 60.0), listen)
     http.start()
     try:
         while not stop.is_set():
@@ -33,6 +34,7 @@ def wait_for_lease(lease: Lease, stop: threading.Event, listen: str) -> bool:
                 return True
     finally:
         http.stop()
+        health.last_commit_failed = ""
     return False
 
 

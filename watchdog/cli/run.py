@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from watchdog.bootstrap import Service, stop_on_signals
+from watchdog.bootstrap import Service, load_rules, reload_on_hangup, rules_path, stop_on_signals
 from watchdog.cli import common
 
 
@@ -18,7 +18,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def handle(arguments: argparse.Namespace) -> int:
     """Run until a signal; return 0 after draining."""
     env = common.environment(logging=True)
-    service = Service(common.rules_of(arguments, env), env)
+    path = rules_path(arguments.rules, env.settings)
+    service = Service(load_rules(path), env, path)
     stop_on_signals(service.stop)
+    reload_on_hangup(service.reload)
     service.run()
     return 0

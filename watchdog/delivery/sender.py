@@ -8,44 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
+from queue import SimpleQueue
 from random import random
 
 from watchdog.delivery.decide import Action, Decision, Policy, Random, Try, backoff, decide
 from watchdog.delivery.events import EventKind, SenderEvent, late_seconds
+from watchdog.delivery.handing import SenderDelivery
 from watchdog.errors import DeliveryError
-from watchdog.model import IncidentView, Notification, Pending, Receipt
+from watchdog.model import IncidentView, Pending, Receipt
 from watchdog.ports import Clock, Outbox, Receiver
 
 OnEvent = Callable[[SenderEvent], None]
 _UNFINISHED = "the receiver failed in a way that it should not"
 
 
-@dataclass(frozen=True, slots=True)
-class SenderDelivery:
-    """Implements ``ports.Delivery``."""
-
-    notifications: Sequence[Notification]
-    current: IncidentView
-    receipt: Receipt | None
-    now: float
-    plain: bool
-    maybe_sent: bool
-    keeper: Callable[[Receipt], None]
-    newest: Callable[[], Receipt | None] = lambda: None
-
-    def keep(self, receipt: Receipt) -> None:
-        """Write ``receipt`` durably now. Raises StoreError."""
-        self.keeper(receipt)
-
-    def recent(self) -> Receipt | None:
-        """Return the newest receipt of any incident of this receiver. Raises StoreError."""
-        return self.newest()
-
-
 class Sender:
-    """The deliveries to one receiver. ``step`` is called by one thread at a time; ``reset`` by any."""
+    """The deliveries to one receiver. One thread at a time steps and closes; any may replace and reset."""
 
     def __init__(
         self,
@@ -62,6 +42,7 @@ class Sender:
         self._refused: set[str] = set()
         """Incidents whose message the receiver refused for good."""
         self._receiver = receiver
+        self._successors: SimpleQueue[Receiver] = SimpleQueue()
         self._outbox = outbox
         self._on_event = on_event
         self._policy = policy or Policy()
@@ -99,6 +80,15 @@ class Sender:
         """Whether nothing waits and nothing was given up. Raises StoreError."""
         return not self._counts[EventKind.PARKED] and not self._outbox.due(self.name, inf, 1)
 
+    def replace(self, receiver: Receiver) -> None:
+        """Deliver through this receiver of the same name from the next step on; the old one is closed then."""
+        self._successors.put(receiver)
+
+    def close(self) -> None:
+        """Free the receiver's connections; nothing is delivered any more."""
+        self._hand_over()
+        self._receiver.close()
+
     def reset(self) -> None:
         """Try a stopped receiver again at the next step: its configuration may have been repaired."""
         if self.stopped:
@@ -112,6 +102,7 @@ class Sender:
         beside DeliveryError goes through, after its rows were postponed.
         """
         self._finish_writing()
+        self._hand_over()
         self._shorten(now)
         if now < self._resume_at:
             return self._come_back(now)
@@ -125,6 +116,12 @@ class Sender:
             if self._resume_at > now:
                 return self._come_back(now)
         return now if len(rows) >= self._policy.batch else self._come_back(now)
+
+    def _hand_over(self) -> None:
+        while not self._successors.empty():
+            self._receiver.close()
+            self._receiver = self._successors.get()
+            self.reset()
 
     def _shorten(self, now: float) -> None:
         """Wait no longer than was asked for when the clock was set back."""

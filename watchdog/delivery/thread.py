@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from watchdog.delivery.sender import Sender
+from watchdog.ports import Receiver
 
 Guard = Callable[[str, Callable[[], None]], bool]
 """Runs a job under its name; returns False, after logging, if it raised."""
@@ -14,7 +15,7 @@ _LONGEST_PAUSE = 60.0
 
 
 class SenderThread:
-    """One sender in a thread of its own, so that a slow or dead receiver delays no other."""
+    """One sender in a thread of its own, which closes the receiver at its end. None delays another."""
 
     def __init__(self, sender: Sender, guard: Guard, speed: float = 1.0) -> None:
         """``speed``: seconds of the sender's clock per real second."""
@@ -40,6 +41,11 @@ class SenderThread:
         self._sender.reset()
         self._wake.set()
 
+    def replace(self, receiver: Receiver) -> None:
+        """Deliver through this receiver of the same name from now on."""
+        self._sender.replace(receiver)
+        self._wake.set()
+
     def finish(self) -> None:
         """Deliver what is due, then end; returns at once."""
         self._finishing.set()
@@ -56,6 +62,12 @@ class SenderThread:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        try:
+            self._deliver()
+        finally:
+            self._sender.close()
+
+    def _deliver(self) -> None:
         failures = 0
         while not self._abandoned.is_set():
             self._wake.clear()

@@ -95,8 +95,8 @@ class Engine:
         Alerts, timers and incidents of rules that stay are as they were. The next tick closes what is gone,
         and judges new rules on the past that is there; where that is too short, it is read again.
         """
-        before = {rule.rule.name: replace(rule.rule, place="") for rule in self.program.rules}
-        new = {rule.rule.name for rule in program.rules if before.get(rule.rule.name) != replace(rule.rule, place="")}
+        before = {rule.rule.name: rule.rule for rule in self.program.rules}
+        new = {rule.rule.name for rule in program.rules if before.get(rule.rule.name) != rule.rule}
         if program.window > self.program.window:
             self._to_refill = {record.job.key for record in self.registry.active()}
         self._changed_at = now

@@ -20,8 +20,8 @@ class Rule:
 
     name: str
     expr: str
-    place: str
-    """``file:line`` of the rule, for messages."""
+    place: str = field(compare=False)
+    """``file:line`` of the rule, for messages; two rules may be equal at different places."""
     clear_expr: str | None = None
     """A firing alert clears when this holds for its labels; None: when ``expr`` no longer holds."""
     for_seconds: float = 0.0
@@ -67,7 +67,7 @@ class Route:
     repeat_interval: float = 4 * 3600.0
     mute_times: tuple[str, ...] = ()
     """Names of mute times in which it does not ping."""
-    place: str = ""
+    place: str = field(default="", compare=False)
 
 
 Span = tuple[int, int]

@@ -38,7 +38,10 @@ def read_tables(path: Path, report: Report) -> Tables:
     """Read a file, or the ``*.toml`` of a folder in name order; what cannot be read goes to ``report``."""
     tables = Tables(str(path))
     digest = hashlib.sha256()
-    for file in _files(path, report):
+    found = _files(path)
+    if not found:
+        report.add_file(str(path), 0, "holds no *.toml file", "put the rules file there")
+    for file in found:
         tables.files.append(str(file))
         try:
             content = file.read_bytes()
@@ -53,13 +56,22 @@ def read_tables(path: Path, report: Report) -> Tables:
     return tables
 
 
-def _files(path: Path, report: Report) -> Sequence[Path]:
+def checksum(path: Path) -> str:
+    """Return what ``read_tables`` gives as checksum, or in words why the files cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for file in _files(path):
+            digest.update(file.read_bytes())
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return digest.hexdigest()
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """Return the file, or the rules files of the folder in name order."""
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.glob("*.toml") if not file.name.startswith("."))
-    if not files:
-        report.add_file(str(path), 0, "holds no *.toml file", "put the rules file there")
-    return files
+    return sorted(file for file in path.glob("*.toml") if not file.name.startswith("."))
 
 
 def _parse(file: Path, content: bytes, report: Report) -> Table | None:

@@ -17,3 +17,9 @@ class Health:
     jobs: int = 0
     firing: int = 0
     sources_down: tuple[str, ...] = ()
+    rules_checksum: str = ""
+    """Of the rules in force; empty where nobody says."""
+    rules_loaded_at: float = 0.0
+    """Unix seconds."""
+    rules_refused: str = ""
+    """Why the rules file as it is now is not in force; empty if it is."""

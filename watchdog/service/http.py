@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,19 +22,23 @@ LATE_TICKS = 5
 """The service is not healthy when no tick has come to its end for this many periods (and a minute)."""
 
 
-def make_app(health: Health, period: float, more: Sequence[BaseRoute] = (), access: Access | None = None) -> Starlette:
+def make_app(
+    health: Health, period: Callable[[], float], more: Sequence[BaseRoute] = (), access: Access | None = None
+) -> Starlette:
     """Return the application: ``more`` routes, which ``access`` may close, and two on its health.
 
-    ``/healthz``: the loop turns. ``/readyz``: it has judged, and the store takes writes.
+    ``/healthz``: the loop turns. ``/readyz``: it has judged, and the store takes writes. ``period``: seconds
+    between ticks.
     """
 
     def alive() -> bool:
-        limit = max(LATE_TICKS * period, 60.0)
+        limit = max(LATE_TICKS * period(), 60.0)
         return health.last_tick is not None and time.monotonic() - health.last_tick <= limit
 
     async def healthz(_: Request) -> JSONResponse:
         ok = alive() or health.last_tick is None
-        return JSONResponse({"status": "ok" if ok else "the loop is stuck"}, status_code=200 if ok else 503)
+        body = {"status": "ok" if ok else "the loop is stuck", **_rules(health)}
+        return JSONResponse(body, status_code=200 if ok else 503)
 
     async def readyz(_: Request) -> JSONResponse:
         problem = "" if alive() else "no evaluation yet"
@@ -50,6 +55,14 @@ def make_app(health: Health, period: float, more: Sequence[BaseRoute] = (), acce
         routes=[Route("/healthz", healthz), Route("/readyz", readyz), *more],
         middleware=[Middleware(Gate, access=access or Access())],
     )
+
+
+def _rules(health: Health) -> dict[str, dict[str, str]]:
+    if not health.rules_checksum:
+        return {}
+    loaded_at = datetime.fromtimestamp(health.rules_loaded_at, UTC).isoformat(timespec="seconds")
+    rules = {"checksum": health.rules_checksum, "loaded_at": loaded_at, "refused": health.rules_refused}
+    return {"rules": rules}
 
 
 def parse_listen(text: str) -> tuple[str, int]:

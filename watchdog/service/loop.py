@@ -56,6 +56,8 @@ class Loop:
     metrics: Metrics = field(default_factory=Metrics)
     stop: threading.Event = field(default_factory=threading.Event)
     on_tick: Callable[[TickResult], None] | None = None
+    after_good_tick: Callable[[], None] = lambda: None
+    """Called when a tick has come to its end and everything is written."""
     desk: Desk[Engine] = field(init=False)
     """Where other threads ask; it answers between ticks."""
     _unsaved: Changes = field(default_factory=lambda: Changes(0.0))
@@ -90,6 +92,8 @@ class Loop:
         self.take(polls)
         self.health.last_tick = time.monotonic()
         self.health.ticks += 1
+        if not self.health.last_commit_failed:
+            self.after_good_tick()
         collect_sometimes(self.health.ticks)
         log.debug("tick", extra={"seconds": self.health.last_tick - started})
 

@@ -29,6 +29,8 @@ class Metrics:
         self._add_sources()
         self._add_rules()
         self._add_delivery()
+        self._receivers: set[str] = set()
+        self._heartbeats = self._counter("heartbeats_total", "Calls of the heartbeat URL, by result.", "result")
         self._reload_ok = self._gauge("config_last_reload_successful", "Whether the last try to load the rules worked.")
         self._reload_at = self._gauge(
             "config_last_reload_success_timestamp_seconds", "When the rules in force were loaded."
@@ -79,17 +81,25 @@ class Metrics:
         self.registry.register(_Live(health, outbox, job_failures))
 
     def receivers(self, names: Iterable[str]) -> None:
-        """Begin to count for these receivers at 0, so that a first failure is an increase."""
-        for name in names:
+        """Begin to count for these receivers at 0, so that a first failure is an increase; only they can be stopped."""
+        names = set(names)
+        for name in self._receivers - names:
+            self._stopped.remove(name)
+        for name in names - self._receivers:
             self._sent.labels(name)
             self._given_up.labels(name)
             self._stopped.labels(name).set(0)
+        self._receivers = names
 
     def loaded(self, at: float, *, good: bool) -> None:
         """Note a try to load the rules."""
         self._reload_ok.set(1 if good else 0)
         if good:
             self._reload_at.set(at)
+
+    def heartbeat(self, arrived: bool) -> None:  # noqa: FBT001  # the one thing that there is to say
+        """Count a call of the heartbeat URL."""
+        self._heartbeats.labels("success" if arrived else "failure").inc()
 
     def tick(self, result: TickResult, polls: Sequence[Poll], engine: Engine, seconds: float) -> None:
         """Count one tick."""

@@ -36,9 +36,23 @@ class Poller:
     """Starts polls when they are due and hands over those that are done."""
 
     def __init__(self, sources: Mapping[str, tuple[Source, float]], clock: Clock, workers: int = 8) -> None:
-        self._turns = {name: _Turn(source, interval) for name, (source, interval) in sources.items()}
+        self._turns: dict[str, _Turn] = {}
         self._clock = clock
-        self._pool = ThreadPoolExecutor(max(1, min(workers, len(sources))), thread_name_prefix="poll")
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="poll")
+        self.change(sources)
+
+    def change(self, sources: Mapping[str, tuple[Source, float]]) -> None:
+        """Poll these from now on, with these intervals. What is being read of one that goes is not handed over."""
+        before, self._turns = self._turns, {}
+        for name, (source, interval) in sources.items():
+            turn = before.get(name)
+            if turn is not None and turn.source is source:
+                turn.interval = interval
+                self._turns[name] = before.pop(name)
+            else:
+                self._turns[name] = _Turn(source, interval)
+        for turn in before.values():
+            turn.source.close()
 
     def start(self, now: float, request: Callable[[str, float], PollRequest]) -> None:
         """Begin a poll of every source that is due and not being polled."""

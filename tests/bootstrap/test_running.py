@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from watchdog.bootstrap.service import park_orphans
+from watchdog.bootstrap.running import park_orphans
 from watchdog.model import Changes, IncidentView, Notification, Reason
 from watchdog.store import SqlStore
 
