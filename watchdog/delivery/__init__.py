@@ -2,7 +2,8 @@
 
 from watchdog.delivery.decide import Action, Decision, Policy, Try, backoff, decide
 from watchdog.delivery.events import LATE_AFTER, EventKind, SenderEvent
-from watchdog.delivery.sender import Sender, SenderDelivery, drain
+from watchdog.delivery.handing import SenderDelivery
+from watchdog.delivery.sender import Sender, drain
 from watchdog.delivery.thread import SenderThread
 
 __all__ = [
