@@ -83,11 +83,12 @@ class Outcome:
         return any(row.plain or row.state == PARKED for row in self.told[key])
 
 
-def violations(history: History) -> list[str]:
-    """Return everything that must not be, as sentences."""
+def violations(history: History, *, delivery_only: bool = False) -> list[str]:
+    """Return everything that must not be, as sentences; ``delivery_only`` leaves out what needs the story."""
     outcome = Outcome(history)
-    checks = (_rest, _silence, _slack, _copies, _order, _hook, _truth, _stops, _secrets, _file)
-    return [f"{check.__name__[1:]}: {text}" for check in checks for text in check(outcome)]
+    checks = (_rest, _slack, _copies, _order, _hook, _file)
+    more = () if delivery_only else (_silence, _truth, _stops, _secrets)
+    return [f"{check.__name__[1:]}: {text}" for check in (*checks, *more) for text in check(outcome)]
 
 
 def _rest(outcome: Outcome) -> Iterator[str]:
