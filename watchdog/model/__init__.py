@@ -10,6 +10,7 @@ from watchdog.model.incidents import AlertView, Conversation, Incident, Incident
 from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
 from watchdog.model.labels import Labels, labels_of
 from watchdog.model.polls import JobReading, OwnRow, Points, Poll, PollRequest, Watched
+from watchdog.model.remarks import Level, Remark
 from watchdog.model.silences import Silence, SilenceState
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "JobRecord",
     "JobStatus",
     "Labels",
+    "Level",
     "Notification",
     "OwnRow",
     "Pending",
@@ -34,6 +36,7 @@ __all__ = [
     "PollRequest",
     "Reason",
     "Receipt",
+    "Remark",
     "Silence",
     "SilenceState",
     "Snapshot",
