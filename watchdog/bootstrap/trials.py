@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from watchdog.bootstrap.build import Environment, build_receiver, build_source
@@ -64,7 +64,8 @@ def _tasks(ruleset: Ruleset, env: Environment) -> list[_Task]:
         make = partial(build_receiver, receiver, env, pacer)
         tasks.append(_Task("receiver", receiver.name, partial(_try_adapter, make, f'receiver "{receiver.name}": ')))
     url = env.settings.store
-    return [*tasks, _Task("store", _place(url), partial(try_store, url))]
+    place = _place(url)
+    return [*tasks, _Task("store", place, partial(_try_store, url, f"store {place} "))]
 
 
 def _try_adapter(build: Callable[[], Source | Receiver], said: str) -> Sequence[Remark]:
@@ -79,6 +80,10 @@ def _try_adapter(build: Callable[[], Source | Receiver], said: str) -> Sequence[
         return [Remark(Level.NOTE, "cannot be tried without posting", "use send-test")]
     finally:
         adapter.close()
+
+
+def _try_store(url: str, said: str) -> Sequence[Remark]:
+    return [replace(remark, text=remark.text.removeprefix(said)) for remark in try_store(url)]
 
 
 def _place(url: str) -> str:

@@ -21,8 +21,7 @@ def report(ruleset: Ruleset, env: Environment, form: str) -> int:
 
 def _line(trial: Trial, remark: Remark) -> str:
     remedy = f"; {remark.remedy}" if remark.remedy else ""
-    text = remark.text.removeprefix(f"{trial.kind} {trial.name} ")  # errors of the store begin with its place
-    return f"{remark.level:<6}  {trial.kind} {trial.name}: {text}{remedy}"
+    return f"{remark.level:<6}  {trial.kind} {trial.name}: {remark.text}{remedy}"
 
 
 def _object(trial: Trial, remark: Remark) -> dict[str, str]:

@@ -10,10 +10,11 @@ from watchdog.model.incidents import AlertView, Conversation, Incident, Incident
 from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
 from watchdog.model.labels import Labels, labels_of
 from watchdog.model.polls import JobReading, OwnRow, Points, Poll, PollRequest, Watched
-from watchdog.model.remarks import Level, Remark
+from watchdog.model.remarks import TLS_REMEDY, Level, Remark
 from watchdog.model.silences import Silence, SilenceState
 
 __all__ = [
+    "TLS_REMEDY",
     "Alert",
     "AlertState",
     "AlertView",

@@ -16,6 +16,10 @@ class Level(StrEnum):
     """It works, but something is worth knowing; or it could not be tried."""
 
 
+TLS_REMEDY = "name an address that speaks TLS with a valid certificate, or a file with its issuer's in SSL_CERT_FILE"
+"""What to do where no TLS connection comes about."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remark:
     """One thing that was found. Neither text ever holds a secret."""

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from watchdog.config import Duration, EnvRef, ReceiverConfig
 from watchdog.errors import DeliveryError, DeliveryErrorKind, UsageError
-from watchdog.model import AlertView, Level, Notification, Receipt, Remark
+from watchdog.model import TLS_REMEDY, AlertView, Level, Notification, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import ReceiverContext, retry_after, secret_or_raise
 
@@ -36,7 +36,6 @@ MAX_ANSWER = 64 * 1024
 FEW = 10
 """Alerts in a body after a larger one was too large (413)."""
 _TOO_LARGE = 413
-ISSUER = "renew the certificate, or name a file with its issuer's in SSL_CERT_FILE"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -84,8 +83,9 @@ class WebhookReceiver:
                 signature(secret_or_raise(self._secrets, self._config.signing_secret, self.name), "", "", b"")
             response = self._request("OPTIONS", b"", {"user-agent": "watchdog"})
         except DeliveryError as error:
-            remedy = ISSUER if "CERTIFICATE" in str(error) else "check url, the network and HTTPS_PROXY"
-            return [Remark(Level.FAILED, str(error), remedy if error.kind is DeliveryErrorKind.TRANSIENT else "")]
+            said = str(error).removeprefix(f'webhook "{self.name}": ')
+            remedy = TLS_REMEDY if "SSL" in said else "check url, the network and HTTPS_PROXY"
+            return [Remark(Level.FAILED, said, remedy if error.kind is DeliveryErrorKind.TRANSIENT else "")]
         return [answered(response.request.url.host, response.status_code)]
 
     def close(self) -> None:

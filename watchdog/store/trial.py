@@ -70,7 +70,9 @@ def _try_lock_file(file: Path) -> None:
         with suppress(FileNotFoundError):
             os.close(os.open(lock, os.O_RDWR))
     except OSError as error:
-        raise StoreError(f"lock file {lock} cannot be opened ({error.strerror}); make it writable") from error
+        raise StoreError(
+            f"lock file {lock} cannot be opened ({error.strerror}); make it writable for this user"
+        ) from error
 
 
 def _existing(file: Path) -> Engine:
@@ -103,7 +105,7 @@ def _write_nothing(connection: Connection, version: int) -> None:
     if version:
         connection.execute(update(meta).where(false()).values(value=""))
     else:
-        connection.execute(text("CREATE TABLE watchdog_trial (nothing INTEGER)"))
+        connection.execute(text("CREATE TABLE watchdog_trial (id INTEGER)"))
 
 
 def _opened(version: int) -> Remark:

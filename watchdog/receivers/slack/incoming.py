@@ -62,7 +62,7 @@ class SlackIncomingReceiver:
         try:
             url = self._url()
         except DeliveryError as error:
-            return [failed(error, "")]
+            return [failed(error, self._config.webhook_url.env)]
         return incoming_trial.try_out(url, self._config.webhook_url.env, self._send)
 
     def _url(self) -> str:

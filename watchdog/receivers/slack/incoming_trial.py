@@ -29,18 +29,18 @@ def try_out(url: str, variable: str, send: Callable[[Mapping[str, Any]], None]) 
         # Another service may well post an empty message, so it is not sent one.
         text = f"the address in {variable} has not the form of Slack's ({_FORM}): it cannot be tried without posting"
         return [Remark(Level.NOTE, text, f"copy it again, or {_USE_SEND_TEST} if it belongs to another service")]
-    remarks = [_answer(send)]
+    remarks = [_answer(variable, send)]
     if parts.hostname not in _SLACKS or parts.scheme != "https":
         text = f"the address in {variable} does not begin with https://hooks.slack.com/"
         remarks.append(Remark(Level.NOTE, text, "copy it again, unless it is a proxy's"))
     return remarks
 
 
-def _answer(send: Callable[[Mapping[str, Any]], None]) -> Remark:
+def _answer(variable: str, send: Callable[[Mapping[str, Any]], None]) -> Remark:
     try:
         send({})
     except DeliveryError as error:
         if error.reason in _REFUSALS:
             return Remark(Level.OK, f"the webhook is there: it refuses an empty message ({error.reason}), as it should")
-        return failed(error, "")
+        return failed(error, variable)
     return Remark(Level.NOTE, "the webhook takes an empty message, as Slack's does not", _USE_SEND_TEST)

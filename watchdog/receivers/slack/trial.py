@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from watchdog.errors import DeliveryError, DeliveryErrorKind
-from watchdog.model import Level, Remark
+from watchdog.model import TLS_REMEDY, Level, Remark
 from watchdog.receivers.slack.api import SlackApi
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import malformed
@@ -44,7 +44,9 @@ def try_out(config: SlackConfig, channel: str, api: SlackApi) -> list[Remark]:
     try:
         answer, headers = api.headers_too("auth.test")
     except DeliveryError as error:
-        return [failed(error, f"put the bot token (xoxb-…) of an installed app into {config.bot_token.env}")]
+        return [
+            failed(error, "base_url", f"put the bot token (xoxb-…) of an installed app into {config.bot_token.env}")
+        ]
     bot = str(answer.get("user") or "the bot")
     stated = headers.get("x-oauth-scopes")
     scopes = None if stated is None else frozenset(scope.strip() for scope in stated.split(","))
@@ -52,26 +54,29 @@ def try_out(config: SlackConfig, channel: str, api: SlackApi) -> list[Remark]:
     try:
         place = _channel(channel, api, scopes, bot)
     except DeliveryError as error:
-        place = failed(error, "")
+        place = failed(error, "base_url")
     return [known, *_scopes(scopes), place]
 
 
-def failed(error: DeliveryError, token_remedy: str) -> Remark:
-    """Return the remark for a call that failed; ``token_remedy`` is what to do about a token that is refused."""
+def failed(error: DeliveryError, address: str, token_remedy: str = "") -> Remark:
+    """Return the remark for a call that failed: ``address`` is what to check, ``token_remedy`` for a bad token."""
     if error.reason in _BAD_TOKEN and token_remedy:
         return Remark(Level.FAILED, f"Slack refuses the token ({error.reason})", token_remedy)
-    return Remark(Level.FAILED, str(error), _remedy(error))
+    return Remark(Level.FAILED, str(error), _remedy(error, address))
 
 
-def _remedy(error: DeliveryError) -> str:
+def _remedy(error: DeliveryError, address: str) -> str:
     if error.reason == "ratelimited":
         wait = "a minute" if error.retry_after is None else f"{error.retry_after:.0f} s"
         return f"wait {wait} and try again"
+    if error.reason == "network" and "SSL" in str(error):
+        return TLS_REMEDY
     if error.reason in ("network", "timeout"):
-        return "check the network, HTTPS_PROXY and base_url"
+        return f"check the network, HTTPS_PROXY and {address}"
     if error.reason == "http_200":
-        return "what answers is not Slack's Web API: check base_url"
-    return "try again later" if error.kind is DeliveryErrorKind.TRANSIENT else ""
+        return f"what answers is not Slack: check {address}"
+    later = error.kind is DeliveryErrorKind.TRANSIENT and "; " not in str(error)
+    return "try again later" if later else ""
 
 
 def _scopes(scopes: Scopes) -> list[Remark]:

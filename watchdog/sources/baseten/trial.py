@@ -54,8 +54,10 @@ def _projects(projects: Sequence[str], api: BasetenApi, deadline: float) -> tupl
     if not projects:
         return [], []
     try:
-        known = {text(table(project).get("id")) for project in api.projects(deadline)}
+        known = {text(project.get("id")): text(project.get("name")) for project in map(table, api.projects(deadline))}
     except SourceError as error:
         return [], [Remark(Level.NOTE, f"whether the named projects exist cannot be looked up: {error}")]
     missing = [project for project in projects if project not in known]
-    return trials.counted("project", projects, missing), trials.not_found("project", missing)
+    return trials.counted("project", projects, missing), trials.not_found(
+        "project", missing, {name: id_ for id_, name in known.items()}
+    )
