@@ -45,7 +45,7 @@ def changed(change: Callable[[bytes], bytes]) -> Fault:
 
 
 def dated(date: str) -> Fault:
-    """Send the true answer with another time of the server."""
+    """Send the true answer with another time of the server; without any if it is empty."""
 
     def apply(request: Request, handle: Handle) -> Response:
         response = handle(request)

@@ -36,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP answer. ``drop`` closes the connection instead of answering."""
+    """One HTTP answer; an empty header is left out. ``drop`` closes the connection instead of answering."""
 
     status: int
     body: bytes = b""
@@ -178,7 +178,7 @@ def _handler_of(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 "Content-Type": response.content_type,
                 "Content-Length": str(len(response.body)),
             }
-            head += [f"{name}: {value}" for name, value in {**fixed, **response.headers}.items()]
+            head += [f"{name}: {value}" for name, value in {**fixed, **response.headers}.items() if value]
             text = "\r\n".join(head).encode("latin-1") + b"\r\n\r\n"
             # One write: a client that waits for the body does not meet the delayed acknowledgement.
             self.wfile.write(text if self.command == "HEAD" else text + response.body)

@@ -40,7 +40,7 @@ def try_out(url: str, free: Callable[[Path], int] = free_space) -> list[Remark]:
         file = dialect.file_of(parsed)
         if file is None:
             return [Remark(Level.NOTE, "is kept in memory and forgotten with the process", "name a file")]
-        return _try_file(file.absolute(), parsed, free)
+        return _try_file(file.resolve(), parsed, free)  # journal and lock are beside the real file
     except StoreError as error:
         return [Remark(Level.FAILED, str(error))]
 
@@ -55,7 +55,7 @@ def _try_file(file: Path, url: URL, free: Callable[[Path], int]) -> list[Remark]
             f"folder {file.parent} cannot be written ({error.strerror}); make it exist and be writable for this user, "
             "or name another one in WATCHDOG_STORE"
         ) from error
-    _try_lock_file(file.resolve())
+    _try_lock_file(file)
     remark = _opened(_try_database(_existing(file), url)) if file.exists() else _opened(0)
     room = free(file.parent)
     if room >= LEAST_ROOM:
