@@ -185,3 +185,12 @@ def test_without_the_option_nothing_is_asked(desk: Any) -> None:
     assert desk.type("check", str(desk.rules))[0] == 0
     assert desk.slack.calls == []
     assert not Path(desk.folder / "watchdog.db").exists()
+
+
+def test_without_the_option_a_missing_secret_is_a_note(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BASETEN_API_KEY")
+    status, out, _ = desk.type("check", str(desk.rules))
+    assert status == 0
+    assert out.splitlines()[1:] == [
+        'note: before it can run: source "baseten": BASETEN_API_KEY is not set; set it, or BASETEN_API_KEY_FILE'
+    ]
