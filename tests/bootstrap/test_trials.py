@@ -32,7 +32,7 @@ metric = "gpu_utilization"
 below = "5%"
 window = "15m"
 """
-SILENT = "FAILED: no answer within 0.3 s; check the address, the network and proxies"
+SILENT = "FAILED: no answer within 2 s; check the address, the network and proxies"
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_tries_are_made_side_by_side(tried: Any, serve: Any) -> None:
 def test_what_does_not_answer_in_time_has_failed_and_harms_no_other(tried: Any, serve: Any) -> None:
     end = threading.Event()
     slow = serve(lambda _: Response(200 if end.wait(20) else 500))
-    found = tried({"slow": hook(slow), "terminal": 'type = "console"'}, seconds=0.3)
+    found = tried({"slow": hook(slow), "terminal": 'type = "console"'}, seconds=2.0)
     end.set()
     assert found["slow"] == [SILENT]
     assert found["terminal"] == ["ok: prints to standard output; there is nothing to try"]
