@@ -6,7 +6,7 @@ Adapters implement these; the core and the service know nothing else of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from watchdog.model import (
     Changes,
@@ -16,6 +16,7 @@ from watchdog.model import (
     Poll,
     PollRequest,
     Receipt,
+    Remark,
     Snapshot,
 )
 
@@ -136,6 +137,18 @@ class Delivery(Protocol):
 
     def recent(self) -> Receipt | None:
         """Return the newest receipt of any incident of this receiver: what it learnt of its service."""
+        ...
+
+
+@runtime_checkable
+class Triable(Protocol):
+    """A source or a receiver that can be tried before anything depends on it."""
+
+    def try_out(self) -> Sequence[Remark]:
+        """Try credential, address and names really, but post and change nothing; return what was found.
+
+        Never raises for what the other side does: that is a remark. May block as long as a few calls do.
+        """
         ...
 
 

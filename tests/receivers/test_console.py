@@ -60,3 +60,9 @@ def test_many_rules_are_counted_and_odd_addresses_left_out(bench: Any, make: Any
     bench.build("console").deliver(make.delivery(make.note(view)))
     assert bench.written[0].endswith("\n    and 2 more rules")
     assert "\x1b" not in bench.written[0]
+
+
+def test_there_is_nothing_to_try(bench: Any) -> None:
+    [remark] = bench.build("console").try_out()
+    assert (remark.level, remark.text) == ("ok", "prints to standard output; there is nothing to try")
+    assert bench.written == []

@@ -1,3 +1,4 @@
+import base64
 import json
 import socket
 import threading
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from watchdog.errors import DeliveryError, UsageError
 from watchdog.model import Reason
+from watchdog.ports import Triable
 from watchdog.receivers import webhook
 from watchdog.receivers.webhook import WebhookConfig, body_of, kind_of, reason_of, signature
 from watchdog.simulated.server import Request, Response
@@ -341,3 +343,78 @@ def test_an_answer_that_never_ends_is_given_up(
 def test_a_long_answer_is_not_read_to_its_end(bench: Any, make: Any, drip: Any) -> None:
     server = drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"2000\r\n" + b"x" * 8192 + b"\r\n", 0)
     assert bench.build("webhook", url=server.url).deliver(make.delivery()) == {}
+
+
+TLS = "name an address that speaks TLS with a valid certificate, or a file with its issuer's in SSL_CERT_FILE"
+CHECK = "check url, the network and HTTPS_PROXY"
+
+
+@pytest.fixture
+def tried(bench: Any) -> Callable[..., list[str]]:
+    def go(url: Any, **options: Any) -> list[str]:
+        receiver = bench.build("webhook", url=url, **options)
+        assert isinstance(receiver, Triable)
+        found = receiver.try_out()
+        return ["; ".join(part for part in (f"{item.level}: {item.text}", item.remedy) if part) for item in found]
+
+    return go
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (200, "ok: 127.0.0.1 answers HTTP 200 to OPTIONS"),
+        (204, "ok: 127.0.0.1 answers HTTP 204 to OPTIONS"),
+        (400, "ok: 127.0.0.1 answers HTTP 400 to OPTIONS"),
+        (405, "ok: 127.0.0.1 answers HTTP 405 to OPTIONS"),
+        (500, "ok: 127.0.0.1 answers HTTP 500 to OPTIONS"),
+        (501, "ok: 127.0.0.1 answers HTTP 501 to OPTIONS"),
+        (301, "write the address that it leads to: redirects are not followed"),
+        (401, "see whether url needs credentials"),
+        (403, "see whether url needs credentials"),
+        (404, "check the path of url"),
+        (410, "check the path of url"),
+        (429, "try again later"),
+        (503, "try again later"),
+    ],
+)
+def test_a_try_asks_and_posts_nothing(tried: Any, serve: Any, status: int, said: str) -> None:
+    asked: list[tuple[str, bytes]] = []
+
+    def hook(request: Request) -> Response:
+        asked.append((request.method, request.body))
+        return Response(status, b"<html>page</html>", "text/html")
+
+    note = f"note: 127.0.0.1 answers HTTP {status} to OPTIONS, and nothing was posted; {said}, or use send-test"
+    assert tried(f"{serve(hook)}/secret-path") == [said if said.startswith("ok") else note]
+    assert asked == [("OPTIONS", b"")]
+
+
+def test_a_try_without_an_answer(tried: Any, serve: Any, bench: Any) -> None:
+    assert tried("http://127.0.0.1:1/secret") == [
+        f"FAILED: no answer (ConnectError: [Errno 111] Connection refused); {CHECK}"
+    ]
+    assert tried(serve(lambda _: Response(0, drop=True))) == [f"FAILED: no answer (RemoteProtocolError); {CHECK}"]
+    slow = threading.Event()
+    url = serve(lambda _: Response(200 if slow.wait(2) else 500))
+    assert tried(url, timeout="100ms") == [f"FAILED: no answer (ReadTimeout); {CHECK}"]
+    slow.set()
+    bench.secrets.values["URL"] = "no address"
+    assert tried({"env": "URL"}) == ["FAILED: its url is no web address; it begins with https://"]
+
+
+def test_a_try_of_a_server_without_tls(tried: Any, serve: Any) -> None:
+    [said] = tried(serve(lambda _: Response(200)).replace("http://", "https://") + "/secret")
+    assert said.startswith("FAILED: no answer (ConnectError: [SSL")
+    assert said.endswith(f"; {TLS}")
+    assert "secret" not in said
+
+
+def test_a_try_looks_at_the_signing_secret(tried: Any, serve: Any, bench: Any) -> None:
+    url = serve(lambda _: Response(200))
+    bench.secrets.values["KEY"] = "whsec_not base64"
+    assert tried(url, signing_secret={"env": "KEY"}) == [
+        "FAILED: the signing secret begins with whsec_ but is not base64 after that; copy it again"
+    ]
+    bench.secrets.values["KEY"] = "whsec_" + base64.b64encode(b"key").decode()
+    assert tried(url, signing_secret={"env": "KEY"}) == ["ok: 127.0.0.1 answers HTTP 200 to OPTIONS"]

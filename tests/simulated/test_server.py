@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import httpx
@@ -118,3 +120,10 @@ def test_a_given_port_can_be_used_again() -> None:
         port = int(first.url.rpartition(":")[2])
     with FakeServer(Echo(), port=port) as second:
         assert httpx.get(f"{second.url}/a").status_code == 201
+
+
+def test_every_answer_has_a_time(server: FakeServer) -> None:
+    answer = httpx.options(f"{server.url}/a")
+    assert (answer.status_code, answer.json()["method"]) == (201, "OPTIONS")
+    stated = parsedate_to_datetime(answer.headers["date"]).timestamp()
+    assert abs(stated - time.time()) < 3600

@@ -474,3 +474,38 @@ def test_lists_are_limited_to_twenty_a_minute(slack: FakeSlack, client: WebClien
     assert refused(client.conversations_list) == "ratelimited"
     clock.now += 3
     client.conversations_list()
+
+
+def test_a_channel_is_described_by_its_id(client: WebClient, channels: dict[str, FakeChannel]) -> None:
+    channels["C2"].member, channels["C3"].archived = False, True
+    assert client.conversations_info(channel="C2")["channel"] == {
+        "id": "C2",
+        "name": "two",
+        "is_private": False,
+        "is_archived": False,
+        "is_member": False,
+    }
+    assert client.conversations_info(channel="C3")["channel"]["is_archived"] is True
+    channels["G1"].member = False
+    for unseen in ("#two", "two", "C9", "G1"):
+        assert refused(client.conversations_info, channel=unseen) == "channel_not_found"
+
+
+@pytest.mark.parametrize(
+    ("scopes", "channel", "code"),
+    [
+        ({"channels:read"}, "G1", "missing_scope"),
+        ({"groups:read"}, "C1", "missing_scope"),
+        (set(), "C9", "missing_scope"),
+    ],
+)
+def test_a_channel_is_described_to_those_with_its_scope(
+    slack: FakeSlack, client: WebClient, channels: dict[str, FakeChannel], scopes: set[str], channel: str, code: str
+) -> None:
+    slack.scopes = scopes
+    assert refused(client.conversations_info, channel=channel) == code
+
+
+def test_answers_name_the_scopes_of_the_token(slack: FakeSlack, client: WebClient) -> None:
+    slack.scopes = {"chat:write", "channels:read"}
+    assert client.auth_test().headers["X-OAuth-Scopes"] == "channels:read,chat:write"

@@ -21,11 +21,13 @@ from watchdog.bootstrap.build import (
     stored,
 )
 from watchdog.bootstrap.service import Service, announce, reload_on_hangup, stop_on_signals
+from watchdog.bootstrap.trials import Trial, try_all
 
 __all__ = [
     "Environment",
     "GivenSecrets",
     "Service",
+    "Trial",
     "announce",
     "build_engine",
     "build_program",
@@ -45,4 +47,5 @@ __all__ = [
     "starter_rules",
     "stop_on_signals",
     "stored",
+    "try_all",
 ]

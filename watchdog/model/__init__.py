@@ -10,9 +10,11 @@ from watchdog.model.incidents import AlertView, Conversation, Incident, Incident
 from watchdog.model.jobs import Job, JobKey, JobRecord, JobStatus
 from watchdog.model.labels import Labels, labels_of
 from watchdog.model.polls import JobReading, OwnRow, Points, Poll, PollRequest, Watched
+from watchdog.model.remarks import TLS_REMEDY, Level, Remark
 from watchdog.model.silences import Silence, SilenceState
 
 __all__ = [
+    "TLS_REMEDY",
     "Alert",
     "AlertState",
     "AlertView",
@@ -26,6 +28,7 @@ __all__ = [
     "JobRecord",
     "JobStatus",
     "Labels",
+    "Level",
     "Notification",
     "OwnRow",
     "Pending",
@@ -34,6 +37,7 @@ __all__ = [
     "PollRequest",
     "Reason",
     "Receipt",
+    "Remark",
     "Silence",
     "SilenceState",
     "Snapshot",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from watchdog.config import ReceiverConfig
-from watchdog.model import IncidentView, Receipt
+from watchdog.model import IncidentView, Level, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told
 from watchdog.receivers.text.findings import Finding, findings
@@ -40,6 +40,10 @@ class ConsoleReceiver:
             late = f" ({item.late})" if item.late else ""
             self._write(f"[{self.name}]   ↳ {utc(item.at)} {item.what}{late}")
         return {TOLD: str(max(told, delivery.notifications[-1].sequence))}
+
+    def try_out(self) -> Sequence[Remark]:
+        """Say that there is nothing to try; see ``ports.Triable``."""
+        return [Remark(Level.OK, "prints to standard output; there is nothing to try")]
 
     def close(self) -> None:
         """Nothing is kept open."""

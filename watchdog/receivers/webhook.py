@@ -23,7 +23,7 @@ from pydantic import Field
 
 from watchdog.config import Duration, EnvRef, ReceiverConfig
 from watchdog.errors import DeliveryError, DeliveryErrorKind, UsageError
-from watchdog.model import AlertView, Notification, Receipt
+from watchdog.model import TLS_REMEDY, AlertView, Level, Notification, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import ReceiverContext, retry_after, secret_or_raise
 
@@ -76,6 +76,18 @@ class WebhookReceiver:
                 raise self._refused(response)
         return {}
 
+    def try_out(self) -> Sequence[Remark]:
+        """Ask which methods the address takes: nothing is posted; see ``ports.Triable``."""
+        try:
+            if self._config.signing_secret is not None:
+                signature(secret_or_raise(self._secrets, self._config.signing_secret, self.name), "", "", b"")
+            response = self._request("OPTIONS", b"", {"user-agent": "watchdog"})
+        except DeliveryError as error:
+            said = str(error).removeprefix(f'webhook "{self.name}": ')
+            remedy = TLS_REMEDY if "SSL" in said else "check url, the network and HTTPS_PROXY"
+            return [Remark(Level.FAILED, said, remedy if error.kind is DeliveryErrorKind.TRANSIENT else "")]
+        return [answered(response.request.url.host, response.status_code)]
+
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
@@ -92,9 +104,9 @@ class WebhookReceiver:
 
     def _send(self, notification: Notification, now: float, config: WebhookConfig) -> httpx.Response:
         content = json.dumps(body_of(notification, config), ensure_ascii=False).encode(errors="replace")
-        return self._post(content, self._headers(notification, now, content))
+        return self._request("POST", content, self._headers(notification, now, content))
 
-    def _post(self, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
+    def _request(self, method: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
         """Return the answer's status and headers; what it says is of no interest."""
         url = self._config.url
         address = url if isinstance(url, str) else secret_or_raise(self._secrets, url, self.name)
@@ -105,7 +117,7 @@ class WebhookReceiver:
         overdue.daemon = True
         overdue.start()
         try:
-            with self._client.stream("POST", address, content=content, headers=dict(headers)) as response:
+            with self._client.stream(method, address, content=content, headers=dict(headers)) as response:
                 _drain(response)
                 return response
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
@@ -120,7 +132,7 @@ class WebhookReceiver:
         timeout = isinstance(error, httpx.TimeoutException) or self._client.is_closed
         return DeliveryError(
             DeliveryErrorKind.TRANSIENT,
-            f'webhook "{self.name}": no answer ({type(error).__name__})',
+            f'webhook "{self.name}": no answer ({_why(error)})',
             reason="contextDeadlineExceeded" if timeout else "other",
             ambiguous=not isinstance(error, _NOT_SENT),
         )
@@ -134,6 +146,12 @@ class WebhookReceiver:
             retry_after=retry_after(response.headers, self._clock()),
             ambiguous=status in (500, 502, 504),
         )
+
+
+def _why(error: httpx.HTTPError) -> str:
+    """Return what went wrong; only the text of a failed connection names neither address nor secret."""
+    name = type(error).__name__
+    return f"{name}: {error}" if isinstance(error, httpx.ConnectError) and str(error) else name
 
 
 def _client(config: WebhookConfig) -> httpx.Client:
@@ -179,6 +197,18 @@ def reason_of(status: int) -> str:
     if status >= 500:
         return "serverError"
     return "clientError" if status >= 400 else "other"
+
+
+def answered(host: str, status: int) -> Remark:
+    """Return what the answer to a request other than POST tells: only some statuses make one doubt."""
+    remedies = {401: "see whether url needs credentials", 429: "try again later"}
+    remedies |= dict.fromkeys((404, 410), "check the path of url") | {403: remedies[401]}
+    remedies |= dict.fromkeys((502, 503, 504), remedies[429])
+    remedies |= dict.fromkeys(range(300, 400), "write the address that it leads to: redirects are not followed")
+    text = f"{host} answers HTTP {status} to OPTIONS"
+    if status not in remedies:
+        return Remark(Level.OK, text)
+    return Remark(Level.NOTE, f"{text}, and nothing was posted", f"{remedies[status]}, or use send-test")
 
 
 def signature(secret: str, message_id: str, timestamp: str, content: bytes) -> str:

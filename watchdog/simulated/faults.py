@@ -44,6 +44,16 @@ def changed(change: Callable[[bytes], bytes]) -> Fault:
     return apply
 
 
+def dated(date: str) -> Fault:
+    """Send the true answer with another time of the server; without any if it is empty."""
+
+    def apply(request: Request, handle: Handle) -> Response:
+        response = handle(request)
+        return replace(response, headers={**response.headers, "Date": date})
+
+    return apply
+
+
 def truncated() -> Fault:
     """Send half of the true body, with a length that fits it."""
     return changed(lambda data: data[: len(data) // 2])

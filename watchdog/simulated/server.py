@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.client import responses
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -35,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP answer. ``drop`` closes the connection instead of answering."""
+    """One HTTP answer; an empty header is left out. ``drop`` closes the connection instead of answering."""
 
     status: int
     body: bytes = b""
@@ -172,8 +173,12 @@ def _handler_of(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return
             head = [f"HTTP/1.1 {response.status} {responses.get(response.status, '')}"]
-            fixed = {"Content-Type": response.content_type, "Content-Length": str(len(response.body))}
-            head += [f"{name}: {value}" for name, value in {**fixed, **response.headers}.items()]
+            fixed = {
+                "Date": formatdate(usegmt=True),
+                "Content-Type": response.content_type,
+                "Content-Length": str(len(response.body)),
+            }
+            head += [f"{name}: {value}" for name, value in {**fixed, **response.headers}.items() if value]
             text = "\r\n".join(head).encode("latin-1") + b"\r\n\r\n"
             # One write: a client that waits for the body does not meet the delayed acknowledgement.
             self.wfile.write(text if self.command == "HEAD" else text + response.body)
@@ -193,6 +198,6 @@ def _handler_of(server: FakeServer) -> type[BaseHTTPRequestHandler]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
             """Stay quiet: ``FakeServer.log`` has it."""
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = answer  # noqa: N815  # the base class's names
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer  # noqa: N815  # the base class's names
 
     return Handler

@@ -98,7 +98,8 @@ class FakeSlack:
             return _limited(wait)
         try:
             self._authorize(name, _header(request, "authorization"), body)
-            return json_response({"ok": True, **self._dispatch(name, body, request)})
+            answer = {"ok": True, **self._dispatch(name, body, request)}
+            return json_response(answer, headers={"X-OAuth-Scopes": ",".join(sorted(self.scopes))})
         except Refused as refused:
             return json_response({"ok": False, "error": str(refused)})
 
@@ -136,9 +137,15 @@ class FakeSlack:
         needed = SCOPE_OF.get(name)
         if needed is not None and not needed & self.scopes:
             raise Refused("missing_scope")
-        listed = types_of(body) if name == "conversations.list" else []
-        if not {LISTED[kind] for kind in listed if kind in LISTED} <= self.scopes:
+        if not {LISTED[kind] for kind in self._kinds(name, body) if kind in LISTED} <= self.scopes:
             raise Refused("missing_scope")
+
+    def _kinds(self, name: str, body: Body) -> list[str]:
+        """Return the kinds of channels that a call asks for: each needs a scope of its own."""
+        if name == "conversations.list":
+            return types_of(body)
+        channel = self.workspace.channels.get(str(body.get("channel", ""))) if name == "conversations.info" else None
+        return [] if channel is None else ["private_channel" if channel.private else "public_channel"]
 
     def _wait_for(self, name: str, channel: str) -> float:
         """Return the seconds of Retry-After if this call comes too fast, else 0."""

@@ -27,6 +27,7 @@ SCOPE_OF: Mapping[str, frozenset[str]] = {
     "chat.update": frozenset({"chat:write"}),
     "conversations.history": frozenset({"channels:history", "groups:history"}),
     "conversations.replies": frozenset({"channels:history", "groups:history"}),
+    "conversations.info": frozenset({"channels:read", "groups:read"}),
     "files.getUploadURLExternal": frozenset({"files:write"}),
     "files.completeUploadExternal": frozenset({"files:write"}),
     "users.lookupByEmail": frozenset({"users:read.email"}),

@@ -73,6 +73,7 @@ class Workspace:
             "chat.postMessage": self._post,
             "chat.update": self._update,
             "conversations.history": self._history,
+            "conversations.info": self._info,
             "conversations.list": self._list,
             "conversations.replies": self._replies,
             "files.completeUploadExternal": self._complete_upload,
@@ -160,8 +161,15 @@ class Workspace:
             raise Refused("invalid_cursor")
         start = int(cursor or 0)
         more = str(start + limit) if start + limit < len(shown) else ""
-        page = [{"id": c.id, "name": c.name, "is_private": c.private} for c in shown[start : start + limit]]
+        page = [_described(channel) for channel in shown[start : start + limit]]
         return {"channels": page, "response_metadata": {"next_cursor": more}}
+
+    def _info(self, body: Body) -> Answer:
+        """Tell of a channel by its ID; a private one only where the app is a member."""
+        channel = self.channels.get(str(body.get("channel", "")))
+        if channel is None or (channel.private and not channel.member):
+            raise Refused("channel_not_found")
+        return {"channel": _described(channel)}
 
     def _replies(self, body: Body) -> Answer:
         channel = self._channel(str(body.get("channel", "")), by_name=False)
@@ -235,6 +243,11 @@ class Workspace:
 def types_of(body: Body) -> list[str]:
     """Return the types of channels that a call of ``conversations.list`` asks for."""
     return [kind.strip() for kind in str(body.get("types", "public_channel")).split(",")]
+
+
+def _described(channel: FakeChannel) -> Answer:
+    states = {"is_private": channel.private, "is_archived": channel.archived, "is_member": channel.member}
+    return {"id": channel.id, "name": channel.name, **states}
 
 
 def _public(message: FakeMessage, *, metadata: bool) -> Answer:

@@ -10,6 +10,7 @@ from typing import Any
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from slack_sdk.web import SlackResponse
 
 from watchdog.receivers.base import ReceiverContext, is_printable_ascii
 from watchdog.receivers.slack.errors import Answer, from_answer, from_exception, limited, malformed_token
@@ -48,7 +49,17 @@ class SlackApi:
         """Call a method that takes form fields."""
         return self._call(method, params=dict(params))
 
+    def headers_too(self, method: str) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """Call a method without arguments; return its answer, and the headers by their names in lower case."""
+        response = self._respond(method, params={})
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return response.data if isinstance(response.data, Mapping) else {}, headers
+
     def _call(self, method: str, **arguments: Any) -> Mapping[str, Any]:
+        data = self._respond(method, **arguments).data
+        return data if isinstance(data, Mapping) else {}
+
+    def _respond(self, method: str, **arguments: Any) -> SlackResponse:
         token = self._token()
         if not is_printable_ascii(token):
             raise malformed_token(self._where)
@@ -59,7 +70,7 @@ class SlackApi:
             raise limited(self._where, wait)
         self._pacer.wait(kind, GAPS.get(method, 0.0))
         try:
-            data = self._client.api_call(method, **arguments).data
+            return self._client.api_call(method, **arguments)
         except SlackApiError as error:
             found = from_answer(_answer(error, self._clock()), self._where)
             if found.retry_after is not None:
@@ -67,7 +78,6 @@ class SlackApi:
             raise found from None
         except NO_ANSWER as error:
             raise from_exception(error, self._where) from None
-        return data if isinstance(data, Mapping) else {}
 
 
 def _answer(error: SlackApiError, at: float) -> Answer:

@@ -146,6 +146,7 @@ _REMEDIES = {
     "channel_not_found": "; check the channel, and invite the app to it if it is private",
     "not_in_channel": "; invite the app to the channel, or give it the scope chat:write.public",
     "is_archived": "; the channel is archived: choose another one",
+    "channel_is_archived": "; the channel is archived: make a webhook for another one",
     "missing_scope": "; add the scope chat:write to the app and install it again",
     "invalid_auth": "; the bot token is not valid: set a new one",
     "token_revoked": "; the bot token was revoked: set a new one",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.client import HTTPException, InvalidURL
+from typing import Any
 
 from slack_sdk.webhook import WebhookClient, WebhookResponse
 
 from watchdog.errors import DeliveryError
-from watchdog.model import Notification, Receipt
+from watchdog.model import Notification, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import TOLD, ReceiverContext, is_printable_ascii, not_yet_told, secret_or_raise
+from watchdog.receivers.slack import incoming_trial
 from watchdog.receivers.slack.api import GAPS, code_of, quiet
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import Answer, from_answer, from_exception, limited
 from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
+from watchdog.receivers.slack.trial import failed
 from watchdog.receivers.text.wording import Look, look
 
 
@@ -26,6 +29,7 @@ class SlackIncomingReceiver:
 
     def __init__(self, config: SlackConfig, context: ReceiverContext) -> None:
         self.name = config.name
+        self._where = f'Slack webhook of receiver "{config.name}"'
         self._config = config
         self._secrets = context.secrets
         self._pacer = context.pacer
@@ -53,11 +57,26 @@ class SlackIncomingReceiver:
     def close(self) -> None:
         """Nothing is kept open between two posts."""
 
-    def _post(self, message: Message) -> None:
-        where = f'Slack webhook of receiver "{self.name}"'
+    def try_out(self) -> Sequence[Remark]:
+        """Try the address with a message that is refused; see ``ports.Triable``."""
+        try:
+            url = self._url()
+        except DeliveryError as error:
+            return [failed(error, self._config.webhook_url.env)]
+        return incoming_trial.try_out(url, self._config.webhook_url.env, self._send)
+
+    def _url(self) -> str:
+        """Return the address as it is now. Raises DeliveryError for what is none."""
         url = secret_or_raise(self._secrets, self._config.webhook_url, self.name)
         if not (url.startswith(("https://", "http://")) and is_printable_ascii(url)):
-            raise from_exception(InvalidURL(), where)
+            raise from_exception(InvalidURL(), self._where)
+        return url
+
+    def _post(self, message: Message) -> None:
+        self._send({**message.body(), "unfurl_links": False, "unfurl_media": False})
+
+    def _send(self, body: Mapping[str, Any]) -> None:
+        where, url = self._where, self._url()
         wait = self._pacer.held(url)
         if wait:
             raise limited(where, wait)
@@ -66,7 +85,7 @@ class SlackIncomingReceiver:
         client.timeout = self._config.timeout  # type: ignore[assignment]  # urllib takes fractions of a second
         client.proxy = None  # urllib reads the proxy variables, NO_PROXY among them
         try:
-            response = client.send_dict({**message.body(), "unfurl_links": False, "unfurl_media": False})
+            response = client.send_dict(dict(body))
         except (OSError, HTTPException, ValueError) as error:
             raise _blind(from_exception(error, where)) from None
         if not _accepted(response):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from watchdog.errors import DeliveryError
-from watchdog.model import Notification, Receipt
+from watchdog.model import Notification, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told, secret_or_raise
+from watchdog.receivers.slack import trial
 from watchdog.receivers.slack.api import SlackApi
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import PARENT_LOST, malformed
@@ -54,6 +55,10 @@ class SlackReceiver:
         if news:
             self._reply(delivery, receipt, news, fresh=known is None)
         return _told(receipt, delivery.notifications)
+
+    def try_out(self) -> Sequence[Remark]:
+        """Try the token and the channel; see ``ports.Triable``."""
+        return trial.try_out(self._config, self._channel, self._api)
 
     def close(self) -> None:
         """Nothing is kept open between two calls."""

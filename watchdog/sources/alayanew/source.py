@@ -9,11 +9,12 @@ from itertools import pairwise
 from statistics import median
 
 from watchdog.errors import SourceError, SourceErrorKind
-from watchdog.model import Job, JobReading, JobStatus, Points, Poll, PollRequest
+from watchdog.model import Job, JobReading, JobStatus, Points, Poll, PollRequest, Remark
+from watchdog.sources.alayanew import trial
 from watchdog.sources.alayanew.api import AlayaNewApi, JobList
 from watchdog.sources.alayanew.config import AlayaNewConfig, zone_of
 from watchdog.sources.alayanew.reply import METRICS, PROVIDER, TypeReading, job_of, period_for, type_reading
-from watchdog.sources.base import BuildContext, patience, run_all, slow_retry, unread
+from watchdog.sources.base import BuildContext, patience, run_all, slow_retry, trials, unread
 from watchdog.sources.base.points import FUTURE_SLACK, PointReader
 from watchdog.sources.base.times import epoch_seconds
 
@@ -68,6 +69,7 @@ class AlayaNewSource:
 
     def __init__(self, config: AlayaNewConfig, context: BuildContext) -> None:
         self.name = config.name
+        self._config = config
         self.step = config.step
         self._named = config.jobs
         self._discover = config.discover
@@ -86,6 +88,10 @@ class AlayaNewSource:
         started = self._clock()
         (poll,) = run_all(self._poll, [request], 1, self._api.http.stopped)
         return poll or Poll(self.name, started, self._clock(), error="watchdog is stopping")
+
+    def try_out(self) -> Sequence[Remark]:
+        """Try the key and what is named; see ``ports.Triable``."""
+        return trial.try_out(self._config, self._api, self._clock() + trials.TRIAL_SECONDS)
 
     def close(self) -> None:
         """Close the connections; a poll under way ends at once."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from watchdog.errors import SourceError, SourceErrorKind
-from watchdog.model import Job, JobReading, JobStatus, Poll, PollRequest, Watched
-from watchdog.sources.base import BuildContext, patience, run_all, slow_retry, unread
+from watchdog.model import Job, JobReading, JobStatus, Poll, PollRequest, Remark, Watched
+from watchdog.sources.base import BuildContext, patience, run_all, slow_retry, trials, unread
 from watchdog.sources.base.points import FUTURE_SLACK
+from watchdog.sources.baseten import trial
 from watchdog.sources.baseten.api import BasetenApi
 from watchdog.sources.baseten.config import BasetenConfig
 from watchdog.sources.baseten.discovery import Discovery
@@ -58,6 +59,7 @@ class BasetenSource:
 
     def __init__(self, config: BasetenConfig, context: BuildContext) -> None:
         self.name = config.name
+        self._config = config
         self.step = config.step
         self._interval = context.interval
         self._clock = context.clock
@@ -73,6 +75,10 @@ class BasetenSource:
         started = self._clock()
         (poll,) = run_all(self._poll, [request], 1, self._api.http.stopped)
         return poll or Poll(self.name, started, self._clock(), error="watchdog is stopping")
+
+    def try_out(self) -> Sequence[Remark]:
+        """Try the key and what is named; see ``ports.Triable``."""
+        return trial.try_out(self._config, self._api, self._clock() + trials.TRIAL_SECONDS)
 
     def close(self) -> None:
         """Close the connections; a poll under way ends at once."""

@@ -11,6 +11,8 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -111,6 +113,7 @@ class HttpEdge:
             "accept-encoding": "gzip, deflate",
         }
         self._path = httpx.URL(site.base_url).raw_path.decode().rstrip("/")
+        self._dated: tuple[str, float] | None = None
         self.stopped = threading.Event()
         """Set by ``close``: calls under way end soon, new ones fail."""
         for name in ("httpx", "httpcore"):  # below warning they log addresses and headers
@@ -138,6 +141,20 @@ class HttpEdge:
                     raise
             self._pause(delay)
             tries += 1
+
+    def clock_difference(self) -> float | None:
+        """Return by how many seconds our clock is ahead of the server's, by its newest answer; None if that says none.
+
+        A second or two are rounding and the way.
+        """
+        if self._dated is None:
+            return None
+        stated, at = self._dated
+        try:
+            moment = parsedate_to_datetime(stated)
+        except ValueError:
+            return None
+        return at - (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
     def close(self) -> None:
         """Close idle connections; those in use are closed when their call ends."""
@@ -206,7 +223,10 @@ class HttpEdge:
             raise SourceError(SourceErrorKind.MALFORMED, text) from None
         finally:
             self._give(client)
-        return Answer(response.status_code, response.headers, body, call.endpoint, self._clock(), credential.secrets)
+        answer = Answer(response.status_code, response.headers, body, call.endpoint, self._clock(), credential.secrets)
+        if (stated := answer.headers.get("date")) is not None:
+            self._dated = stated, answer.at
+        return answer
 
     def _read(self, response: httpx.Response, call: Call) -> bytes:
         parts: list[bytes] = []
