@@ -75,9 +75,9 @@ class Heartbeat:
         return "" if 200 <= status < 300 else f"it answers {status}"
 
     def _tell(self, problem: str) -> None:
-        self._counted(not problem)
         if problem and not self._failing:
             log.warning("the heartbeat URL cannot be called; trying again after each tick", extra={"reason": problem})
         elif self._failing and not problem:
             log.info("the heartbeat URL is called again")
         self._failing = bool(problem)
+        self._counted(not problem)

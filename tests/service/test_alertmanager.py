@@ -123,6 +123,7 @@ class Rig:
         self.server.start()
         self.thread = threading.Thread(target=self.loop.run)
         self.thread.start()
+        self.loop.desk.put(lambda _: None).result(20)  # the first tick is over
         self.client = httpx.Client(
             base_url=self.url, transport=httpx.HTTPTransport(retries=20), timeout=20, trust_env=False
         )
