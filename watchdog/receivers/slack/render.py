@@ -150,7 +150,9 @@ def _sections(view: IncidentView) -> list[Block]:
 def _finding(item: Finding, said: str, *, alone: bool) -> str:
     """Return one rule: without what the sentence above has ``said``, and without times where it is ``alone``."""
     title = " · ".join(
-        part for part in (f"*{cut(item.rule, 150)}*", cut(item.severity, 40), cut(item.where, 200), item.state) if part
+        part
+        for part in (f"*{cut(item.rule, 150)}*", cut(item.severity, 40), cut(item.where, 200), cut(item.state, 200))
+        if part
     )
     since = "" if alone else f"since {_date(item.since)}"
     reading = [item.reading, cut(item.note, 200), since]

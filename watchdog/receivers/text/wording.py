@@ -87,8 +87,8 @@ def _spent(view: IncidentView) -> str:
     end = view.closed_at or since_of(view)
     waste = wasted(view, end)
     if waste is not None:
-        hours = f"{gpu_hours(waste.gpu_hours)} wasted"
-        return hours if waste.usd is None else f"{hours} (about {usd(waste.usd)} at list price)"
+        text = f"{gpu_hours(waste.gpu_hours)} wasted"
+        return text if waste.usd is None else f"{text} (about {usd(waste.usd)} at list price)"
     affected = [alert for alert in view.alerts if not alert.event]
     hours = hours_of(affected, view.job, end) if view.job and view.job.gpus else None
     return f"{gpu_hours(hours)} affected" if hours else ""
