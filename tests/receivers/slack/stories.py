@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from watchdog.incidents.decide import PINGS
 from watchdog.model import AlertView, IncidentView, JobStatus, Notification, Reason, labels_of
 
 EMAIL = "ana@example.com"
@@ -82,7 +83,7 @@ class Stories:
         """One transition; ``alerts`` are those that changed, all when none is named."""
         changed = {"changed": tuple(alert.fingerprint for alert in alerts)} if alerts else {}
         at = self.noon + minutes * MINUTE
-        return self.make.note(view, reason, number, created_at=at, **changed)  # type: ignore[no-any-return]
+        return self.make.note(view, reason, number, created_at=at, ping=reason in PINGS, **changed)  # type: ignore[no-any-return]
 
     def tell(self, *notes: Notification, late: float = 1.0) -> list[Step]:
         """Deliver each transition on its own, ``late`` seconds after it happened."""

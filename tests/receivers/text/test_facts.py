@@ -28,7 +28,6 @@ def test_a_resolved_incident_says_how_long_and_what_was_wasted(make: Any) -> Non
     found = {fact.name: fact for fact in facts(make.view(over), make.noon + 99999)}
     assert found["From"].at == make.noon - 1200
     assert found["Until"].at == make.noon + 600
-    assert found["Lasted"].text == "30m"
     assert found["Wasted"].text == "about $1.25 at list price (0.5 GPU-hours)"
 
 
@@ -63,7 +62,6 @@ def test_times_and_cost_count_what_the_expression_proves(make: Any) -> None:
     view = make.view(make.ended(make.alert(proves=600.0, waste=True), at=make.noon + 600))
     found = {fact.name: fact for fact in facts(view, make.noon + 99999)}
     assert found["From"].at == make.noon - 1800
-    assert found["Lasted"].text == "40m"
     assert found["Wasted"].text == "about $1.67 at list price (0.67 GPU-hours)"
     assert headline(view).startswith("Resolved after 40m: ")
 

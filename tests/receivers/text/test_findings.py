@@ -152,3 +152,8 @@ def test_a_description_that_all_share_is_kept(make: Any, second: str, text: str)
 def test_since_counts_what_the_expression_proves(make: Any) -> None:
     [found] = findings([make.alert("0", proves=900.0), make.alert("1")], None)
     assert found.since == make.noon - 1200 - 900
+
+
+def test_nodes_whose_long_names_begin_alike_are_several(make: Any) -> None:
+    alerts = [make.alert("0", "n" * 300 + str(number)) for number in range(3)]
+    assert findings(alerts, make.job(gpus=24, nodes=3))[0].where == "3 of 24 GPUs on 3 nodes"

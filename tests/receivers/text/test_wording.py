@@ -65,8 +65,6 @@ def test_headlines(make: Any) -> None:
         (Reason.SEVERITY, "Severity raised to warning: "),
         (Reason.REFIRED, "Fired again: "),
         (Reason.EVENT, "Warning: "),
-        (Reason.UNKNOWN, "Data lost, so this is not judged until data is back: "),
-        (Reason.KNOWN, "Data is back: "),
         (Reason.CHANGED, "Details changed: "),
         (Reason.ALL_RESOLVED, "Resolved: "),
     ],
@@ -75,6 +73,29 @@ def test_every_reason_has_its_words(make: Any, reason: Reason, text: str) -> Non
     found = change(make.note(reason=reason), make.noon)
     assert found.what == text + "GPU 3 of train-7b has been idle for 20m"
     assert found.at == make.noon
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (Reason.UNKNOWN, "Data lost, so this is not judged until data is back: "),
+        (Reason.KNOWN, "Data is back: "),
+        (Reason.MUTED, "Silenced: "),
+        (Reason.UNMUTED, "No longer silenced, and still firing: "),
+        (Reason.FLAPPING, "Flapping, so single changes are not said until it is steady: "),
+        (Reason.STEADY, "Steady again, and firing: "),
+    ],
+)
+def test_changes_beside_the_matter_name_the_rule(make: Any, reason: Reason, text: str) -> None:
+    assert change(make.note(reason=reason), make.noon).what == text + "GPUIdle, GPU 3 of node-1"
+
+
+def test_a_change_says_what_is_to_be_noted(make: Any) -> None:
+    lost = make.view(make.alert(unknown=True))
+    assert not change(make.note(lost, Reason.UNKNOWN), make.noon).what.endswith(")")
+    assert change(make.note(lost, Reason.KNOWN), make.noon).what.endswith(" (data missing)")
+    muted = make.view(make.alert(muted="silence by ana"))
+    assert change(make.note(muted, Reason.MUTED), make.noon).what.endswith(" (silence by ana)")
 
 
 def test_a_change_names_only_what_changed(make: Any) -> None:

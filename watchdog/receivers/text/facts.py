@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from watchdog.model import IncidentView, Job, JobStatus
 from watchdog.receivers.text.findings import NAME, SENTENCE, clean
 from watchdog.receivers.text.looks import Look, is_over, look
-from watchdog.receivers.text.quantities import duration, gpu_hours, usd
+from watchdog.receivers.text.quantities import gpu_hours, usd
 from watchdog.receivers.text.waste import Waste, wasted
 
 
@@ -52,7 +52,7 @@ def _times(view: IncidentView) -> list[Fact]:
     if shown is Look.EVENT:
         return [Fact("When", at=since)]
     if is_over(view) and end is not None:
-        return [Fact("From", at=since), Fact("Until", at=end), Fact("Lasted", duration(end - since))]
+        return [Fact("From", at=since), Fact("Until", at=end)]  # how long it lasted is in the headline
     lost = [alert.unknown_since for alert in view.alerts if alert.unknown_since is not None]
     missing = [Fact("No data since", at=min(lost))] if shown is Look.UNKNOWN and lost else []
     return [Fact("Since", at=since), *missing]

@@ -70,15 +70,15 @@ def findings(alerts: Iterable[AlertView], job: Job | None) -> list[Finding]:
 def where(alerts: Sequence[AlertView], job: Job | None) -> str:
     """Return which GPUs or nodes these alerts are about, summed up; empty when the whole job is meant."""
     labels = [dict(alert.labels) for alert in alerts]
-    nodes = sorted({clean(found["node"], NAME) for found in labels if found.get("node")})
+    nodes = sorted({found["node"] for found in labels if found.get("node")})  # cut below: long names begin alike
     gpus = {(found.get("job", ""), found.get("node", ""), found["gpu"]) for found in labels if found.get("gpu")}
     if gpus:
-        of = f" of {nodes[0]}" if len(nodes) == 1 else f" on {len(nodes)} nodes" if nodes else ""
+        of = f" of {clean(nodes[0], NAME)}" if len(nodes) == 1 else f" on {len(nodes)} nodes" if nodes else ""
         if len(gpus) == 1:
             return f"GPU {clean(min(gpus)[2], NAME)}{of}"
         return _share(len(gpus), _gpus_of(job, len(nodes)), "GPUs") + of
     if len(nodes) == 1:
-        return f"node {nodes[0]}"
+        return f"node {clean(nodes[0], NAME)}"
     if nodes:
         return _share(len(nodes), job.nodes if job else None, "nodes")
     return f"{len(alerts)} alerts" if len(alerts) > 1 else ""

@@ -16,6 +16,8 @@ from watchdog.receivers.text.quantities import duration, gpu_hours, usd
 from watchdog.receivers.text.waste import gpu_hours as hours_of
 from watchdog.receivers.text.waste import wasted
 
+_KNOWN_BY_NAME = frozenset({Reason.UNKNOWN, Reason.KNOWN, Reason.MUTED, Reason.UNMUTED, Reason.FLAPPING, Reason.STEADY})
+"""Changes beside the matter itself: the rule's name will do, its sentence has been said."""
 LATE_AFTER = 120.0
 """Seconds after which a delivery says that it is late (design, section 5)."""
 
@@ -67,7 +69,7 @@ def change(notification: Notification, now: float) -> Change:
     view = notification.view
     changed = set(notification.changed)
     about = findings((alert for alert in view.alerts if alert.fingerprint in changed), view.job)
-    told = _listed([_told(item) for item in about], "; ", 4) or subject(view)
+    told = _listed([_told(item, notification.reason) for item in about], "; ", 4) or subject(view)
     return Change(notification.created_at, f"{_phrase(notification)}: {told}", lateness(notification, now))
 
 
@@ -102,10 +104,12 @@ def lateness(notification: Notification, now: float) -> str:
     return f"late by {late // 60:.0f} min" if late < 3600 else f"late by {duration(late)}"
 
 
-def _told(item: Finding) -> str:
+def _told(item: Finding, reason: Reason) -> str:
     if not item.firing:
         return _name(item)  # why it is over stands in front
-    return (item.summary or _name(item)) + (f" ({item.note})" if item.note else "")
+    note = "" if reason is Reason.UNKNOWN and item.note == "data missing" else item.note
+    what = item.summary if item.summary and reason not in _KNOWN_BY_NAME else _name(item)
+    return f"{what} ({note})" if note else what
 
 
 def _name(item: Finding) -> str:
