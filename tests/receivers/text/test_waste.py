@@ -19,6 +19,7 @@ def test_only_rules_of_waste_have_a_sum(make: Any) -> None:
     ("changes", "found"),
     [
         ({"cost_usd_per_hour": None}, Waste(1.0, None, None)),
+        ({"cost_usd_per_hour": float("inf")}, Waste(1.0, None, None)),
         ({"gpus": None}, None),
         ({"gpus": 0}, None),
         ({"status": JobStatus.PENDING}, None),

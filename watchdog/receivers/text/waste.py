@@ -6,6 +6,7 @@ still works, and one that failed is not billed any more. Where the price is not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,8 @@ def wasted(view: IncidentView, now: float) -> Waste | None:
     hours = gpu_hours(wasteful, job, now)
     if hours is None:
         return None
-    price = None if job.cost_usd_per_hour is None else job.cost_usd_per_hour / job.gpus
+    cost = job.cost_usd_per_hour
+    price = cost / job.gpus if cost is not None and math.isfinite(cost) else None
     live = [alert for alert in wasteful if alert.status == "firing" and not alert.unknown]
     gpus = min(job.gpus, sum({_place(alert): _gpus(alert, job) or 0 for alert in live}.values()))
     return Waste(
