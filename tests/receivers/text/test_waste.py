@@ -73,3 +73,8 @@ def test_time_without_data_is_not_counted_and_adds_nothing(make: Any) -> None:
 
 def test_a_clock_that_went_back_gives_no_negative_waste(make: Any) -> None:
     assert gpu_hours([make.alert(starts_at=make.noon)], make.job(), make.noon - HOUR) == 0.0
+
+
+def test_where_the_gpus_of_a_node_are_not_known_there_is_no_sum(make: Any) -> None:
+    alert = make.alert(waste=True, labels=labels_of({"node": "n1"}))
+    assert wasted(make.view(alert, job=make.job(gpus=8, nodes=3)), make.noon) is None
