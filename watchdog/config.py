@@ -71,6 +71,20 @@ class EnvRef(Section):
     env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 
 
+def _job_url(value: str) -> str:
+    """Return the template. Raises ValueError with a remedy."""
+    holes = set(re.findall(r"\{([^{}]*)\}", value))
+    if not value.startswith(("https://", "http://")) or value != "".join(value.split()) or "job" not in holes:
+        raise ValueError('is not an address with {job} in it; write one such as "https://example.com/{project}/{job}"')
+    if holes - {"job", "project"}:
+        raise ValueError(f"names {{{min(holes - {'job', 'project'})}}}; only {{job}} and {{project}} are known")
+    return value
+
+
+JobUrl = Annotated[str, AfterValidator(_job_url)]
+"""A web address in which ``{job}`` and ``{project}`` stand for the provider's ids."""
+
+
 class SourceConfig(Section):
     """What every ``[[sources]]`` table may hold."""
 
@@ -81,6 +95,8 @@ class SourceConfig(Section):
     stale_after: Duration | None = None
     """Seconds without a new sample after which a metric is unknown; max(3 × step, 5m) when not set."""
     base_url: str | None = None
+    job_url: JobUrl | None = None
+    """The page of a job for people, ``https://…/{project}/{job}``; the provider's own when not set."""
 
 
 class ReceiverConfig(Section):

@@ -249,7 +249,7 @@ def test_what_waits_for_a_receiver_that_goes_is_given_up_and_its_stop_is_over(ri
     wait_for(lambda: rig.heard("receiver chat refuses messages"))
     rig.usual()
     rig.reload()
-    wait_for(lambda: rig.heard("Resolved after"))
+    wait_for(lambda: rig.heard("Closed after"))
     assert SqlStore(rig.store).outbox_depth() == {}
     assert [entry.error for entry in SqlStore(rig.store).delivered_log(99) if entry.parked] == ["receiver removed"]
 

@@ -10,13 +10,10 @@ def test_an_incident_is_printed_in_full_once(bench: Any, make: Any) -> None:
     [text] = bench.written
     assert text == (
         "[r] Warning: GPU 3 of train-7b has been idle for 20m\n"
-        "    Job: train-7b https://provider.example/jobs/abc123\n"
+        "    Job: train-7b · 8 × H100 · running https://provider.example/jobs/abc123\n"
         "    Provider: baseten · llm\n"
         "    Owner: ada\n"
-        "    GPUs: 8 × H100\n"
-        "    Status: running\n"
         "    Since: 2026-03-02 11:40 UTC\n"
-        "    Cost of the job since: about $6.67 at 20 USD/h (list price)\n"
         "    • GPUIdle, warning, GPU 3 of node-1, now 2 %, worst 0 %"
     )
     receiver.close()
@@ -30,10 +27,11 @@ def test_each_change_is_a_line(bench: Any, make: Any) -> None:
     assert receiver.deliver(delivery) == {"told": "3"}
     assert bench.written == [
         "[r]   ↳ 2026-03-02 12:01 UTC Still firing after 21m: GPU 3 of train-7b has been idle for 20m (late by 10 min)",
-        "[r]   ↳ 2026-03-02 12:10 UTC Resolved after 30m: GPUIdle, GPU 3 of node-1 (job completed)",
+        "[r]   ↳ 2026-03-02 12:10 UTC Closed after 30m because the job completed: GPUIdle, GPU 3 of node-1",
+        "[r]     In all: 30m, worst 0 %, 0.33 GPU-hours affected.",
     ]
     receiver.deliver(delivery.__class__(delivery.notifications, delivery.current, {"told": "3"}, delivery.now))
-    assert len(bench.written) == 2
+    assert len(bench.written) == 3
 
 
 def test_changes_that_wait_for_the_first_delivery_follow_it(bench: Any, make: Any) -> None:

@@ -247,6 +247,7 @@ def test_all_mistakes_are_told_at_once_with_place_reason_and_remedy(problems_of:
         ),
         ('expr = "source_up"\nevent = true\nkeep_firing_for = "5m"\n', 13, "rules[0].keep_firing_for", "is about"),
         ('expr = "source_up"\nevent = true\nclear_expr = "source_up"\n', 13, "rules[0].clear_expr", "is about"),
+        ('expr = "source_up"\nevent = true\nwaste = true\n', 13, "rules[0].waste", "is about how long it lasts"),
         ("expr = 'job_status{status=\"failed\"} == 1'\n", 11, "rules[0].expr", "would never fire"),
         ('expr = \'job_status{status="failed"} == 1\'\nevent = true\nfor = "5m"\n', 13, "rules[0].for", "never fire"),
         ('expr = "source_up"\nseverity = "critcal"\n', 12, "rules[0].severity", "critcal is no severity"),

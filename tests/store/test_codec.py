@@ -10,7 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from watchdog.errors import StoreError
-from watchdog.model import Alert, Incident, Job, JobRecord, JobStatus, Notification, Receipt
+from watchdog.model import (
+    Alert,
+    AlertView,
+    Incident,
+    IncidentView,
+    Job,
+    JobRecord,
+    JobStatus,
+    Notification,
+    Reason,
+    Receipt,
+)
 from watchdog.store import codec
 
 CALM = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -65,6 +76,20 @@ def test_half_a_character_of_a_provider_does_not_stop_the_store() -> None:
 
     assert found.job.job_name == "run ?"
     assert found.job.cost_usd_per_hour == math.inf
+
+
+def test_a_notification_of_an_older_version_can_still_be_read() -> None:
+    """Its alerts lack what was added since; a missing mark is no mark."""
+    shown = AlertView("f", "GPUIdle", "firing", "warning", (), "", "", "", 1.0, None, 0.0, 0.0, True, False, "", "",
+                      waste=True, unknown_since=7.0)  # fmt: skip
+    view = IncidentView("i", "{}", (), "firing", "warning", 1.0, None, (shown,), None)
+    row = json.loads(codec.encode(Notification("n", "i", "r", 1, Reason.FIRST, True, 1.0, ("f",), view)))
+    for name in ("waste", "unknown_since", "forecast", "held", "proves", "flips", "muted"):
+        del row["view"]["alerts"][0][name]
+
+    [found] = codec.NOTIFICATION.decode(json.dumps(row)).view.alerts
+
+    assert (found.waste, found.unknown_since, found.unknown) == (False, None, True)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from watchdog.receivers import RECEIVER_TYPES, Pacer, ReceiverContext
 from watchdog.rules import load, schema
 from watchdog.rules.model import Ruleset
 from watchdog.settings import Settings
-from watchdog.sources import SOURCE_TYPES, BuildContext
+from watchdog.sources import SOURCE_TYPES, BuildContext, WithPages
 from watchdog.store import Lease, SqlStore, lease_for, store_exists, store_place
 
 
@@ -68,7 +68,8 @@ def build_source(config: SourceConfig, ruleset: Ruleset, env: Environment) -> So
     context = BuildContext(
         interval=config.interval or ruleset.interval, secrets=env.secrets, clock=env.clock, sleep=env.sleep
     )
-    return SOURCE_TYPES[config.type].build(config, context)
+    source = SOURCE_TYPES[config.type].build(config, context)
+    return WithPages(source, config.job_url) if config.job_url else source
 
 
 def build_receivers(

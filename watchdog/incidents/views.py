@@ -90,6 +90,8 @@ def _alert_view(alert: Alert, marks: Marks) -> AlertView:
         value_at_fire=alert.value_at_fire,
         held=is_firing(alert) and alert.last_seen_at is not None and alert.last_seen_at < marks.now,
         forecast=rule is not None and rule.predicts,
+        waste=rule is not None and rule.waste,
+        unknown_since=alert.unknown_since,
     )
 
 

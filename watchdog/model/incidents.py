@@ -66,6 +66,10 @@ class AlertView:
     """Whether ``value`` is an old one: the expression no longer holds, and the alert is kept firing."""
     forecast: bool = False
     """Whether the value is a prediction."""
+    waste: bool = False
+    """Whether what it is about is paid for nothing while it fires."""
+    unknown_since: float | None = None
+    """Since when its data is missing; None where ``unknown`` is false, and in rows of older versions."""
 
     @property
     def since(self) -> float:

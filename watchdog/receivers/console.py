@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from watchdog.config import ReceiverConfig
-from watchdog.model import IncidentView, Level, Receipt, Remark
+from watchdog.model import IncidentView, Level, Reason, Receipt, Remark
 from watchdog.ports import Delivery
 from watchdog.receivers.base import TOLD, ReceiverContext, not_yet_told
+from watchdog.receivers.text.facts import Fact, facts
 from watchdog.receivers.text.findings import Finding, findings
+from watchdog.receivers.text.looks import is_over
 from watchdog.receivers.text.quantities import utc
-from watchdog.receivers.text.wording import change, facts, headline, lateness, look
+from watchdog.receivers.text.wording import change, closing, headline, lateness
 
 FINDINGS = 8
 
@@ -35,10 +37,12 @@ class ConsoleReceiver:
         if delivery.receipt is None:
             late = lateness(delivery.notifications[0], delivery.now)
             self._write(f"[{self.name}] {full_text(delivery.current, delivery.now, late)}")
-            news = news[1:] if look(delivery.current).value != "resolved" else []
+            news = [] if is_over(delivery.current) else news[1:]
         for item in (change(notification, delivery.now) for notification in news):
             late = f" ({item.late})" if item.late else ""
             self._write(f"[{self.name}]   ↳ {utc(item.at)} {item.what}{late}")
+        if news and news[-1].reason is Reason.ALL_RESOLVED and closing(delivery.current):
+            self._write(f"[{self.name}]     {closing(delivery.current)}")
         return {TOLD: str(max(told, delivery.notifications[-1].sequence))}
 
     def try_out(self) -> Sequence[Remark]:
@@ -58,19 +62,20 @@ def full_text(view: IncidentView, now: float, late: str = "") -> str:
     """Return an incident as some lines of text."""
     found = findings(view.alerts, view.job)
     lines = [f"{headline(view)} ({late})" if late else headline(view)]
-    lines += [
-        f"    {fact.name}: {fact.text if fact.at is None else utc(fact.at)}{_url(fact.url)}"
-        for fact in facts(view, now)
-    ]
+    lines += [f"    {fact.name}: {_fact(fact)}" for fact in facts(view, now)]
     lines += [f"    • {_finding(item)}" for item in found[:FINDINGS]]
     left = len(found) - FINDINGS
     return "\n".join([*lines, f"    and {left} more rules"] if left > 0 else lines)
 
 
 def _finding(item: Finding) -> str:
-    state = "" if item.firing else "resolved"
-    note = "" if item.note == "resolved" else item.note
-    return ", ".join(part for part in (item.rule, item.severity, item.where, state, item.reading, note) if part)
+    parts = (item.rule, item.severity, item.where, item.state, item.reading, item.note)
+    return ", ".join(part for part in parts if part)
+
+
+def _fact(fact: Fact) -> str:
+    text = fact.text if fact.at is None else utc(fact.at)
+    return (f"{text} · {fact.more}" if fact.more else text) + _url(fact.url)
 
 
 def _url(url: str) -> str:

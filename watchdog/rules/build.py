@@ -26,7 +26,8 @@ DEFAULT_SEVERITY = "warning"
 SEVERITIES = ("info", "warning", "error", "critical")
 """The words that are ordered; others are allowed."""
 _SHORT_ONLY = ("match", "below", "above", "window", "reduce", "clear")
-_OF_RESOLVING = ("clear", "clear_expr", "keep_firing_for")
+_OF_RESOLVING = ("clear", "clear_expr", "keep_firing_for", "waste")
+"""Keys that mean nothing to an event, which has no end."""
 _OWN_LABELS = ("alertname", "source", "project", "job")
 """Labels that say what an alert is about; a rule must not overwrite them."""
 SUBJECT = (
@@ -63,6 +64,7 @@ def build_rule(table: Table, section: RuleSection, context: Context, report: Rep
         min_coverage=section.min_coverage,
         no_data=section.no_data,
         event=section.event,
+        waste=section.waste,
         labels=_labels(table, section, context, report),
         summary=section.summary or _summary(section, threshold, context),
         description=section.description,
@@ -150,7 +152,9 @@ def _check_form(table: Table, section: RuleSection, report: Report) -> None:
 def _check_event(table: Table, section: RuleSection, report: Report) -> None:
     for key in _OF_RESOLVING if section.event else ():
         if getattr(section, key):
-            report.add(table, (key,), "is about resolving, and an event never resolves", "leave it out, or event")
+            report.add(
+                table, (key,), "is about how long it lasts, and an event never resolves", "leave it out, or event"
+            )
     if section.expr is None or not speaks_of_end(section.expr):
         return
     if not section.event:

@@ -31,6 +31,8 @@ class Rule:
     min_coverage: float = 0.8
     no_data: NoData = "keep"
     event: bool = False
+    waste: bool = False
+    """What it is about is paid for nothing while it fires."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Templates by label name; ``severity`` among them."""
     summary: str = ""

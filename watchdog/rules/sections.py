@@ -121,6 +121,8 @@ class RuleSection(RulesSection):
     """What a missing series does to a firing alert."""
     event: Annotated[bool, Field(strict=True)] = False
     """Said once, never resolved."""
+    waste: Annotated[bool, Field(strict=True)] = False
+    """The GPUs that it is about are paid for nothing while it fires: messages say what that has cost."""
     severity: Annotated[str, Field(min_length=1)] | None = None
     """Short for ``labels.severity``; ``warning`` when neither is set."""
     labels: dict[Label, str] = Field(default_factory=dict)

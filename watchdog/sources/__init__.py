@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from watchdog.sources import alayanew, baseten
-from watchdog.sources.base import BuildContext, SourceType
+from watchdog.sources.base import BuildContext, SourceType, WithPages
 
-__all__ = ["SOURCE_TYPES", "BuildContext", "SourceType"]
+__all__ = ["SOURCE_TYPES", "BuildContext", "SourceType", "WithPages"]
 
 SOURCE_TYPES: dict[str, SourceType] = {
     "alayanew": SourceType(alayanew.AlayaNewConfig, alayanew.build),

@@ -22,9 +22,18 @@ class Api:
         return answer
 
 
+class Clock:
+    """A clock that a test sets."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def owners(*answers: Any) -> tuple[Owners, Api]:
     api = Api(*answers)
-    return Owners(api), api  # type: ignore[arg-type]
+    return Owners(api, Clock()), api  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("owner", ["", "ada", "Ada @ home"])
@@ -53,6 +62,31 @@ def test_without_the_scope_nobody_is_looked_up_again() -> None:
     assert len(api.asked) == 1
 
 
-def test_a_passing_failure_costs_one_mention() -> None:
-    found, _ = owners("ratelimited", {"user": {"id": "U1"}})
-    assert [found.mention("a@x.io"), found.mention("a@x.io")] == ["", "<@U1>"]
+def test_after_a_failure_messages_do_not_wait_for_a_while() -> None:
+    clock, api = Clock(), Api("ratelimited", {"user": {"id": "U1"}})
+    found = Owners(api, clock)  # type: ignore[arg-type]
+    assert [found.mention("a@x.io"), found.mention("a@x.io"), found.mention("b@x.io")] == ["", "", ""]
+    clock.now += 299
+    assert found.mention("a@x.io") == ""
+    clock.now += 1
+    assert found.mention("a@x.io") == "<@U1>"
+    assert api.asked == ["a@x.io", "a@x.io"]
+
+
+def test_a_stranger_may_join_a_day_later() -> None:
+    clock, api = Clock(), Api("users_not_found", {"user": {"id": "U1"}})
+    found = Owners(api, clock)  # type: ignore[arg-type]
+    assert found.mention("a@x.io") == ""
+    clock.now += 86399
+    assert found.mention("a@x.io") == ""
+    clock.now += 1
+    assert found.mention("a@x.io") == "<@U1>"
+
+
+def test_an_old_answer_holds_while_slack_cannot_be_asked() -> None:
+    clock, api = Clock(), Api({"user": {"id": "U1"}}, "ratelimited")
+    found = Owners(api, clock)  # type: ignore[arg-type]
+    assert found.mention("a@x.io") == "<@U1>"
+    clock.now += 86400
+    assert found.mention("a@x.io") == "<@U1>"
+    assert len(api.asked) == 2

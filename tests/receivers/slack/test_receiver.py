@@ -467,8 +467,8 @@ def test_slack_is_told_to_find_no_names_and_no_links_of_its_own(make: Any, bench
     assert all((body["parse"], body["link_names"]) == ("none", False) for body in bodies)
     assert all((body["unfurl_links"], body["unfurl_media"]) == (False, False) for body in (post, reply))
     assert "unfurl_links" not in edit
-    fields = post["attachments"][0]["blocks"][0]["fields"]
-    assert all(field["verbatim"] for field in fields)
+    facts, rule, footer = post["attachments"][0]["blocks"]
+    assert all(text["verbatim"] for text in (facts["text"], rule["text"], footer["elements"][0]))
 
 
 def test_an_answer_without_an_address_may_have_been_a_success(bench: Any, make: Any, serve: Any) -> None:

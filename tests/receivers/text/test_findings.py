@@ -71,10 +71,10 @@ def test_rules_states_and_severities_are_told_apart(make: Any) -> None:
         make.alert("3", name="Hot"),
     ]
     found = findings(alerts, None)
-    assert [(item.rule, item.severity, item.firing, item.note) for item in found] == [
+    assert [(item.rule, item.severity, item.firing, item.state) for item in found] == [
         ("GPUIdle", "warning", True, ""),
         ("GPUIdle", "critical", True, ""),
-        ("GPUIdle", "warning", False, "job completed"),
+        ("GPUIdle", "warning", False, "closed: the job completed"),
         ("Hot", "warning", True, ""),
     ]
 
@@ -103,7 +103,7 @@ def test_lost_data_is_said_and_the_value_is_the_last_known(make: Any) -> None:
 
 def test_of_many_end_reasons_three_are_named(make: Any) -> None:
     alerts = [make.ended(make.alert(str(n)), f"reason {n}") for n in range(5)]
-    assert findings(alerts, None)[0].note == "reason 0, reason 1, reason 2"
+    assert findings(alerts, None)[0].state == "closed: reason 0, reason 1, reason 2"
 
 
 def test_an_alert_without_a_summary_still_has_a_name(make: Any) -> None:
@@ -152,3 +152,8 @@ def test_a_description_that_all_share_is_kept(make: Any, second: str, text: str)
 def test_since_counts_what_the_expression_proves(make: Any) -> None:
     [found] = findings([make.alert("0", proves=900.0), make.alert("1")], None)
     assert found.since == make.noon - 1200 - 900
+
+
+def test_nodes_whose_long_names_begin_alike_are_several(make: Any) -> None:
+    alerts = [make.alert("0", "n" * 300 + str(number)) for number in range(3)]
+    assert findings(alerts, make.job(gpus=24, nodes=3))[0].where == "3 of 24 GPUs on 3 nodes"

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from watchdog.receivers.text.quantities import duration, quantity, span, unit_of, utc
+from watchdog.receivers.text.quantities import duration, gpu_hours, quantity, span, unit_of, usd, utc
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,32 @@ def test_several_values_read_as_a_span_and_a_missing_one_is_not_zero(values: lis
 
 def test_times_are_utc() -> None:
     assert utc(1_772_452_800.0) == "2026-03-02 12:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0.0, "$0.00"),
+        (0.004, "less than $0.01"),
+        (0.42, "$0.42"),
+        (99.99, "$99.99"),
+        (100.0, "$100"),
+        (1234.5, "$1,234"),
+    ],
+)
+def test_usd(amount: float, text: str) -> None:
+    assert usd(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [
+        (0.0, "0 GPU-hours"),
+        (0.004, "less than 0.01 GPU-hours"),
+        (1.0, "1 GPU-hour"),
+        (1.5, "1.5 GPU-hours"),
+        (240.0, "240 GPU-hours"),
+    ],
+)
+def test_gpu_hours(hours: float, text: str) -> None:
+    assert gpu_hours(hours) == text

@@ -17,9 +17,9 @@ from watchdog.receivers.slack import incoming_trial
 from watchdog.receivers.slack.api import GAPS, code_of, quiet
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import Answer, from_answer, from_exception, limited
-from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
+from watchdog.receivers.slack.render import Calls, Message, first_note, is_critical, parent, reply, should_ping
 from watchdog.receivers.slack.trial import failed
-from watchdog.receivers.text.wording import Look, look
+from watchdog.receivers.text.looks import is_over
 
 
 class SlackIncomingReceiver:
@@ -41,13 +41,13 @@ class SlackIncomingReceiver:
         news = not_yet_told(delivery.notifications, told)
         if delivery.receipt is None:
             note = first_note(delivery.notifications, delivery.current, delivery.now)
-            mention = self._mention(delivery, news)
-            self._post(parent(delivery.current, delivery.now, plain=delivery.plain, note=note, mention=mention))
+            calls = Calls(self._mention(delivery, news))
+            self._post(parent(delivery.current, delivery.now, plain=delivery.plain, note=note, calls=calls))
             delivery.keep({TOLD: str(news[0].sequence)})
-            news = [] if look(delivery.current) is Look.RESOLVED else news[1:]
+            news = [] if is_over(delivery.current) else news[1:]
         if news:
             mention = "" if delivery.receipt is None else self._mention(delivery, news)
-            self._post(Message(reply(news, delivery.current, delivery.now, mention=mention)))
+            self._post(Message(reply(news, delivery.current, delivery.now, mention=mention, named=True)))
         return {TOLD: str(max(told, delivery.notifications[-1].sequence))}
 
     def _mention(self, delivery: Delivery, news: Sequence[Notification]) -> str:

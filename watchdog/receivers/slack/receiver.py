@@ -13,10 +13,10 @@ from watchdog.receivers.slack import trial
 from watchdog.receivers.slack.api import SlackApi
 from watchdog.receivers.slack.config import SlackConfig
 from watchdog.receivers.slack.errors import PARENT_LOST, malformed
-from watchdog.receivers.slack.owners import Owners
+from watchdog.receivers.slack.owners import PATIENCE, Owners
 from watchdog.receivers.slack.reconcile import NAME, History, metadata
-from watchdog.receivers.slack.render import Message, first_note, is_critical, parent, reply, should_ping
-from watchdog.receivers.text.wording import Look, look
+from watchdog.receivers.slack.render import NOBODY, Calls, Message, first_note, is_critical, parent, reply, should_ping
+from watchdog.receivers.text.looks import is_over
 
 _AS_WRITTEN = {"parse": "none", "link_names": False}
 """Slack shall find no names and no addresses of its own in a text."""
@@ -33,15 +33,18 @@ class SlackReceiver:
         self._config = config
         self._channel = channel
         self._where = f"Slack channel {channel}"
-        self._api = SlackApi(
-            token=lambda: secret_or_raise(context.secrets, config.bot_token, config.name),
-            base_url=config.base_url,
-            timeout=config.timeout,
+        self._api = self._open(context, config.timeout)
+        self._history = History(self._api, channel)
+        self._owners = Owners(self._open(context, min(config.timeout, PATIENCE)), context.clock)
+
+    def _open(self, context: ReceiverContext, timeout: float) -> SlackApi:
+        return SlackApi(
+            token=lambda: secret_or_raise(context.secrets, self._config.bot_token, self.name),
+            base_url=self._config.base_url,
+            timeout=timeout,
             where=self._where,
             context=context,
         )
-        self._history = History(self._api, channel)
-        self._owners = Owners(self._api)
 
     def deliver(self, delivery: Delivery) -> Receipt:
         """Edit (or post) the parent, then reply with what is new; see ``ports.Receiver``.
@@ -83,15 +86,12 @@ class SlackReceiver:
 
     def _first(self, delivery: Delivery) -> Receipt:
         """Post the parent. One that is already over, or has happened once, says everything by itself."""
-        done = delivery.notifications if look(delivery.current) is Look.RESOLVED else delivery.notifications[:1]
+        done = delivery.notifications if is_over(delivery.current) else delivery.notifications[:1]
         note = first_note(delivery.notifications, delivery.current, delivery.now)
-        message = parent(
-            delivery.current,
-            delivery.now,
-            plain=delivery.plain,
-            note=note,
-            mention=self._mention(delivery, delivery.notifications),
-        )
+        calls = NOBODY
+        if should_ping(delivery.notifications, delivery.current):
+            calls = Calls(self._mention(delivery, delivery.notifications), self._owner(delivery))
+        message = parent(delivery.current, delivery.now, plain=delivery.plain, note=note, calls=calls)
         return self._post_parent(delivery, message, done[-1].sequence)
 
     def _edit(self, delivery: Delivery, receipt: Receipt) -> Receipt:
@@ -106,7 +106,8 @@ class SlackReceiver:
 
     def _update(self, delivery: Delivery, receipt: Receipt) -> bool:
         """Edit the parent; return False if it cannot be edited any more."""
-        message = parent(delivery.current, delivery.now, plain=delivery.plain)
+        calls = Calls(owner=self._owner(delivery))
+        message = parent(delivery.current, delivery.now, plain=delivery.plain, calls=calls)
         target = {"channel": receipt["channel"], "ts": receipt["ts"], **_AS_WRITTEN}
         body = self._body(delivery, message, int(receipt.get(TOLD, "0")), "parent")
         try:
@@ -143,10 +144,11 @@ class SlackReceiver:
         """Say what changed: in the thread, and in the channel as well when a person should look now."""
         mention = "" if fresh else self._mention(delivery, news)
         ping = not fresh and should_ping(news, delivery.current)
-        over = look(delivery.current) is Look.RESOLVED
+        over = is_over(delivery.current)
         if not (self._config.thread or ping or over):
             return
-        message = Message(reply(news, delivery.current, delivery.now, mention=mention))
+        named = ping or not self._config.thread
+        message = Message(reply(news, delivery.current, delivery.now, mention=mention, named=named))
         place: dict[str, Any] = {"channel": receipt["channel"]}
         if self._config.thread:
             place |= {"thread_ts": receipt["ts"], "reply_broadcast": ping}
@@ -176,10 +178,13 @@ class SlackReceiver:
         """Return whom to call: the job's owner at every ping, the configured group at critical ones."""
         if not should_ping(news, delivery.current):
             return ""
-        job = delivery.current.job
-        owner = self._owners.mention(job.owner) if job else ""
         group = self._config.mention if is_critical(delivery.current) else None
-        return " ".join(part for part in (owner, group) if part)
+        return " ".join(part for part in (self._owner(delivery), group) if part)
+
+    def _owner(self, delivery: Delivery) -> str:
+        """Return the mention of the job's owner, as far as Slack knows them."""
+        job = delivery.current.job
+        return self._owners.mention(job.owner) if job else ""
 
 
 def _told(receipt: Mapping[str, str], notifications: Sequence[Notification]) -> Receipt:

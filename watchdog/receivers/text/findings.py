@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from watchdog.model import AlertView, Job
+from watchdog.receivers.text.looks import ends
 from watchdog.receivers.text.quantities import span, unit_of
 
 NAME = 120
@@ -36,8 +37,12 @@ class Finding:
     """Empty when several alerts differ in it."""
     reading: str
     """``now 2 %, worst 0 %``, ``forecast 120 %``; of what is over, ``at fire 2 %, worst 0 %``; empty if not known."""
+    worst: str
+    """The worst value; empty if not known or a forecast."""
     note: str
-    """``data missing``, or why it is over."""
+    """``data missing``, ``flapping, 7 changes``; empty when it is over."""
+    state: str
+    """Empty while it fires; ``resolved``, or ``closed: the job completed``."""
     since: float
     """Since when it is known to have been so."""
     expr: str
@@ -65,15 +70,15 @@ def findings(alerts: Iterable[AlertView], job: Job | None) -> list[Finding]:
 def where(alerts: Sequence[AlertView], job: Job | None) -> str:
     """Return which GPUs or nodes these alerts are about, summed up; empty when the whole job is meant."""
     labels = [dict(alert.labels) for alert in alerts]
-    nodes = sorted({clean(found["node"], NAME) for found in labels if found.get("node")})
+    nodes = sorted({found["node"] for found in labels if found.get("node")})  # cut below: long names begin alike
     gpus = {(found.get("job", ""), found.get("node", ""), found["gpu"]) for found in labels if found.get("gpu")}
     if gpus:
-        of = f" of {nodes[0]}" if len(nodes) == 1 else f" on {len(nodes)} nodes" if nodes else ""
+        of = f" of {clean(nodes[0], NAME)}" if len(nodes) == 1 else f" on {len(nodes)} nodes" if nodes else ""
         if len(gpus) == 1:
             return f"GPU {clean(min(gpus)[2], NAME)}{of}"
         return _share(len(gpus), _gpus_of(job, len(nodes)), "GPUs") + of
     if len(nodes) == 1:
-        return f"node {nodes[0]}"
+        return f"node {clean(nodes[0], NAME)}"
     if nodes:
         return _share(len(nodes), job.nodes if job else None, "nodes")
     return f"{len(alerts)} alerts" if len(alerts) > 1 else ""
@@ -95,7 +100,9 @@ def _finding(group: Sequence[AlertView], job: Job | None) -> Finding:
         detail=detail,
         description=descriptions.pop() if len(descriptions) == 1 else "",
         reading=_reading(group, firing=firing and not first.event),
+        worst=_worst(group),
         note=_note(group),
+        state="" if firing else _state(group),
         since=min(alert.since for alert in group),
         expr=clean(first.expr, 200),
         runbook_url=first.runbook_url.strip(),
@@ -112,10 +119,13 @@ def _reading(group: Sequence[AlertView], *, firing: bool) -> str:
         word, values = "at fire", [alert.value_at_fire for alert in group if not alert.event]
     else:
         word, values = _word_for(group, fresh), [alert.value for alert in shown]
-    read = [(word, span(values, unit))]
-    if not group[0].forecast:
-        read.append(("worst", span([alert.worst for alert in group], unit)))
+    read = [(word, span(values, unit)), ("worst", _worst(group))]
     return ", ".join(f"{name} {text}" for name, text in read if text)
+
+
+def _worst(group: Sequence[AlertView]) -> str:
+    unit = unit_of(group[0].expr)
+    return "" if unit == "bool" or group[0].forecast else span([alert.worst for alert in group], unit)
 
 
 def _word_for(group: Sequence[AlertView], fresh: Sequence[AlertView]) -> str:
@@ -139,10 +149,14 @@ def _sentence(group: Sequence[AlertView], rule: str, place: str) -> tuple[str, s
     return f"{rule}: {place}, such as: {texts[0]}", f"such as: {texts[0]}"
 
 
+def _state(group: Sequence[AlertView]) -> str:
+    causes = [clean(text, NAME) for text in ends(group)]
+    return f"closed: {', '.join(causes[:3])}" if causes else "resolved"
+
+
 def _note(group: Sequence[AlertView]) -> str:
     if group[0].status == "resolved":
-        reasons = dict.fromkeys(clean(alert.end_reason, NAME) for alert in group if alert.end_reason)
-        return ", ".join(list(reasons)[:3])
+        return ""
     notes = [
         _part([alert for alert in group if alert.unknown], group, "data missing"),
         _part([alert for alert in group if alert.muted], group, _muted(group)),

@@ -68,6 +68,19 @@ def duration(seconds: float) -> str:
     return f"-{text}" if seconds <= -0.5 else text
 
 
+def usd(amount: float) -> str:
+    """Return ``$0.42``, ``$1,234``; cents are left out where they do not matter."""
+    if 0 < amount < 0.01:
+        return "less than $0.01"
+    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
+
+
+def gpu_hours(hours: float) -> str:
+    """Return ``1.5 GPU-hours``."""
+    text = "less than 0.01" if 0 < hours < 0.01 else _short(round(hours, 2))
+    return f"{text} GPU-hour" if text == "1" else f"{text} GPU-hours"
+
+
 def utc(at: float) -> str:
     """Return a time as ``2026-03-02 09:01 UTC``."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

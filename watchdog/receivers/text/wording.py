@@ -5,37 +5,21 @@ Everything is bounded: a name that has 300 characters or an incident that has 1,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from watchdog.model import IncidentView, Job, JobStatus, Notification, Reason
-from watchdog.receivers.text.findings import NAME, SENTENCE, Finding, clean, findings
-from watchdog.receivers.text.quantities import duration, quantity
+from watchdog.model import IncidentView, Notification, Reason
+from watchdog.receivers.text.facts import since_of
+from watchdog.receivers.text.findings import NAME, Finding, clean, findings
+from watchdog.receivers.text.looks import Look, ends, is_over, last_ends, look
+from watchdog.receivers.text.quantities import duration, gpu_hours, usd
+from watchdog.receivers.text.waste import gpu_hours as hours_of
+from watchdog.receivers.text.waste import wasted
 
+_KNOWN_BY_NAME = frozenset({Reason.UNKNOWN, Reason.KNOWN, Reason.MUTED, Reason.UNMUTED, Reason.FLAPPING, Reason.STEADY})
+"""Changes beside the matter itself: the rule's name will do, its sentence has been said."""
 LATE_AFTER = 120.0
 """Seconds after which a delivery says that it is late (design, section 5)."""
-
-
-class Look(StrEnum):
-    """How an incident presents itself."""
-
-    FIRING = "firing"
-    UNKNOWN = "unknown"
-    """It fires, as far as is known: all its alerts lack data."""
-    RESOLVED = "resolved"
-    EVENT = "event"
-    """Only things that happened once; there is nothing to resolve."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and what it is: a text (perhaps with a link), or a time."""
-
-    name: str
-    text: str = ""
-    url: str = ""
-    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +30,6 @@ class Change:
     what: str
     late: str
     """``late by 12 min``; empty when in time."""
-
-
-def look(view: IncidentView) -> Look:
-    """Return how the incident presents itself."""
-    firing = [alert for alert in view.alerts if alert.status == "firing" and not alert.event]
-    if not firing and any(alert.event for alert in view.alerts):
-        return Look.EVENT  # a job that failed closes its other alerts too: the failure is the news, not their end
-    if view.status == "resolved":
-        return Look.RESOLVED
-    return Look.UNKNOWN if firing and all(alert.unknown for alert in firing) else Look.FIRING
 
 
 def subject(view: IncidentView) -> str:
@@ -77,9 +51,9 @@ def headline(view: IncidentView) -> str:
     """Return the incident as one sentence, fit for a push notification."""
     shown = look(view)
     found = findings(view.alerts, view.job)
-    if shown is Look.RESOLVED:
+    if is_over(view):
         names = _listed([_name(item) for item in found], "; ")
-        return f"Resolved{_lasted(view)}: {names or 'all alerts'} on {subject(view)}{_ending(found)}"
+        return f"{_over(view)}: {names or 'all alerts'} on {subject(view)}"
     live = [item for item in found if item.firing]
     severity = clean(view.severity, 30).capitalize() or "Alert"
     prefix = f"{severity}, data missing" if shown is Look.UNKNOWN else severity
@@ -90,25 +64,36 @@ def headline(view: IncidentView) -> str:
     return f"{prefix}: {first}{more}"
 
 
-def facts(view: IncidentView, now: float) -> list[Fact]:
-    """Return what a person wants to know before opening anything; unknown things are left out."""
-    job = view.job
-    end = view.closed_at
-    found = _job_facts(job) if job else _place_facts(view)
-    found.append(Fact("Since", at=_since(view)))
-    if end is not None and look(view) is Look.RESOLVED:
-        found += [Fact("Until", at=end), Fact("Lasted", duration(end - _since(view)))]
-    spent = "" if look(view) is Look.EVENT else _spent(job, _since(view), now if end is None else end)
-    return [*found, Fact("Cost of the job since", spent)] if spent else found
-
-
 def change(notification: Notification, now: float) -> Change:
     """Return one transition as a line: what happened, to what, and how late this is said."""
     view = notification.view
     changed = set(notification.changed)
     about = findings((alert for alert in view.alerts if alert.fingerprint in changed), view.job)
-    told = _listed([_told(item) for item in about], "; ", 4) or subject(view)
+    told = _listed([_told(item, notification.reason) for item in about], "; ", 4) or subject(view)
     return Change(notification.created_at, f"{_phrase(notification)}: {told}", lateness(notification, now))
+
+
+def closing(view: IncidentView) -> str:
+    """Return the sum of an incident that is over: how long, the worst value, GPU-hours and money; else nothing."""
+    if not is_over(view) or view.closed_at is None:
+        return ""
+    found = findings(view.alerts, view.job)
+    named = len({item.rule for item in found}) > 1
+    worst = [f"{item.rule} {item.worst}" if named else item.worst for item in found if item.worst]
+    parts = [duration(view.closed_at - since_of(view)), f"worst {_listed(worst)}" if worst else "", _spent(view)]
+    return f"In all: {', '.join(part for part in parts if part)}."
+
+
+def _spent(view: IncidentView) -> str:
+    """Return the GPU-hours that the incident was about, and their money where they were wasted."""
+    end = view.closed_at or since_of(view)
+    waste = wasted(view, end)
+    if waste is not None:
+        text = f"{gpu_hours(waste.gpu_hours)} wasted"
+        return text if waste.usd is None else f"{text} (about {usd(waste.usd)} at list price)"
+    affected = [alert for alert in view.alerts if not alert.event]
+    hours = hours_of(affected, view.job, end) if view.job and view.job.gpus else None
+    return f"{gpu_hours(hours)} affected" if hours else ""
 
 
 def lateness(notification: Notification, now: float) -> str:
@@ -119,9 +104,12 @@ def lateness(notification: Notification, now: float) -> str:
     return f"late by {late // 60:.0f} min" if late < 3600 else f"late by {duration(late)}"
 
 
-def _told(item: Finding) -> str:
-    note = f" ({item.note})" if item.note not in ("", "resolved") else ""
-    return (item.summary if item.firing and item.summary else _name(item)) + note
+def _told(item: Finding, reason: Reason) -> str:
+    if not item.firing:
+        return _name(item)  # why it is over stands in front
+    note = "" if reason is Reason.UNKNOWN and item.note == "data missing" else item.note
+    what = item.summary if item.summary and reason not in _KNOWN_BY_NAME else _name(item)
+    return f"{what} ({note})" if note else what
 
 
 def _name(item: Finding) -> str:
@@ -133,9 +121,9 @@ def _phrase(notification: Notification) -> str:
     phrases = {
         Reason.FIRST: clean(view.severity, 30).capitalize() or "Alert",
         Reason.NEW_ALERTS: "New alerts",
-        Reason.SOME_RESOLVED: "Some alerts resolved",
-        Reason.ALL_RESOLVED: f"Resolved{_lasted(view)}",
-        Reason.REPEAT: f"Still firing after {duration(notification.created_at - _since(view))}",
+        Reason.SOME_RESOLVED: _some_over(notification),
+        Reason.ALL_RESOLVED: _over(view),
+        Reason.REPEAT: f"Still firing after {duration(notification.created_at - since_of(view))}",
         Reason.SEVERITY: f"Severity raised to {clean(view.severity, 30)}",
         Reason.REFIRED: "Fired again",
         Reason.EVENT: clean(view.severity, 30).capitalize() or "Event",
@@ -150,60 +138,18 @@ def _phrase(notification: Notification) -> str:
     return phrases[notification.reason]
 
 
-def _lasted(view: IncidentView) -> str:
-    return f" after {duration(view.closed_at - _since(view))}" if view.closed_at is not None else ""
+def _over(view: IncidentView) -> str:
+    """Return ``Resolved after 30m``, or what else closed it: an end of the job does not mean that all is well."""
+    lasted = f" after {duration(view.closed_at - since_of(view))}" if view.closed_at is not None else ""
+    causes = [clean(text, NAME) for text in last_ends(view)]
+    return f"Closed{lasted} because {_listed(causes, ' and ')}" if causes else f"Resolved{lasted}"
 
 
-def _ending(found: Iterable[Finding]) -> str:
-    reasons = dict.fromkeys(item.note for item in found if item.note not in ("", "resolved"))
-    return f" ({', '.join(list(reasons)[:3])})" if reasons else ""
-
-
-def _since(view: IncidentView) -> float:
-    return min((alert.since for alert in view.alerts), default=view.opened_at)
-
-
-def _job_facts(job: Job) -> list[Fact]:
-    name = clean(job.job_name, NAME) or clean(job.job, NAME)
-    project = clean(job.project_name, NAME) or clean(job.project, NAME)
-    place = " · ".join(part for part in (clean(job.provider, NAME), project) if part)
-    known = job.status is not JobStatus.UNKNOWN
-    status = job.status.value if known else clean(job.provider_status, NAME) or job.status.value
-    found = [
-        Fact("Job", name, url=job.url.strip()),
-        Fact("Provider", place),
-        Fact("Owner", clean(job.owner, NAME)),
-        Fact("GPUs", _hardware(job)),
-        Fact("Status", status),
-        Fact("Error", clean(job.error, SENTENCE) if job.status is JobStatus.FAILED else ""),
-    ]
-    return [fact for fact in found if fact.text]
-
-
-def _place_facts(view: IncidentView) -> list[Fact]:
-    """Return where it is, when it is not about one job: what all alerts have in common."""
-    every = [set(alert.labels) for alert in view.alerts]
-    common = dict(set.intersection(*every)) if every else {}
-    project = common.get("project_name") or common.get("project", "")
-    place = " · ".join(clean(part, NAME) for part in (common.get("provider", ""), project) if part)
-    return [Fact("Provider", place)] if place else []
-
-
-def _hardware(job: Job) -> str:
-    kind = clean(job.gpu_type, NAME)
-    if job.gpus is None:
-        return kind
-    count = f"{job.gpus} × {kind}" if kind else str(job.gpus)
-    return f"{count} on {job.nodes} nodes" if job.nodes is not None and job.nodes > 1 else count
-
-
-def _spent(job: Job | None, since: float, until: float) -> str:
-    """Return the list price of the job over that time; a job that waits for its GPUs is not billed."""
-    waiting = (JobStatus.PENDING, JobStatus.STARTING)
-    if job is None or job.cost_usd_per_hour is None or job.status in waiting:
-        return ""
-    total = max(0.0, until - since) / 3600 * job.cost_usd_per_hour
-    return f"about ${total:,.2f} at {quantity(job.cost_usd_per_hour, 'usd_per_hour')} (list price)"
+def _some_over(notification: Notification) -> str:
+    changed = set(notification.changed)
+    over = [a for a in notification.view.alerts if a.fingerprint in changed and a.status != "firing"]
+    causes = [clean(text, NAME) for text in ends(over)]
+    return f"Some alerts closed because {_listed(causes, ' and ')}" if causes else "Some alerts resolved"
 
 
 def _count(count: int, noun: str) -> str:

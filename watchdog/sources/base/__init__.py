@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from watchdog.sources.base.fields import BaseUrl, Ids, Seconds
+from watchdog.sources.base.pages import WithPages
 from watchdog.sources.base.polls import (
     BuildContext,
     SourceType,
@@ -20,6 +21,7 @@ __all__ = [
     "Ids",
     "Seconds",
     "SourceType",
+    "WithPages",
     "patience",
     "require_secrets",
     "run_all",
