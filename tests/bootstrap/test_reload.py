@@ -129,7 +129,7 @@ class Rig:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)

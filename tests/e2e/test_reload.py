@@ -35,7 +35,7 @@ expr = "source_up == 1"
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)

@@ -191,12 +191,12 @@ def run(town: Any, *arguments: str, more: Mapping[str, str] | None = None) -> tu
     """Run a command to its end; return its status and everything that it wrote."""
     command = [sys.executable, "-m", "watchdog", *arguments]
     variables = {**environment(town.server.url, town.folder), "WATCHDOG_LISTEN": "127.0.0.1:9", **(more or {})}
-    done = subprocess.run(command, env=variables, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, timeout=300, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)
