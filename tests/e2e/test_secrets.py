@@ -184,7 +184,9 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         file.write_text(rules(server.url), encoding="utf-8")
         few = folder / "few.toml"
         few.write_text(rules(server.url, ("401", "refused")), encoding="utf-8")
-        yield SimpleNamespace(folder=folder, rules=file, few=few, server=server)
+        found = SimpleNamespace(folder=folder, rules=file, few=few, server=server)
+        run(found, "once", "-c", str(few))  # it makes the store, whichever test comes first
+        yield found
 
 
 def run(town: Any, *arguments: str, more: Mapping[str, str] | None = None) -> tuple[int, bytes]:
