@@ -29,7 +29,7 @@ def often(patch: Patch, **chances: float) -> None:
 
 
 def without_fsync(patch: Patch) -> None:
-    def set_up(connection: Any, record: object) -> None:
+    def set_up(connection: Any, record: Any) -> None:
         original(connection, record)
         connection.execute("PRAGMA synchronous = NORMAL").close()
 

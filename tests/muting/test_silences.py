@@ -144,6 +144,23 @@ def test_a_new_silence_ends_in_the_future(ends: float, fine: bool) -> None:
             silences().put(wanted, NOW)
 
 
+def test_changes_that_cannot_be_kept_are_taken_back() -> None:
+    book = silences(silence(-HOUR, HOUR))
+    before = list(book.all())
+
+    def change() -> None:
+        with book.undoable():
+            book.put(silence(-HOUR, HOUR, 'job="b"'), NOW)
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        change()
+    assert book.all() == before
+    with book.undoable():
+        book.expire("s", NOW)
+    assert [found.ends_at for found in book.all()] == [NOW]
+
+
 def test_an_id_that_there_is_not() -> None:
     with pytest.raises(KeyError):
         silences().put(silence(0, HOUR, id_="nobody"), NOW)

@@ -17,6 +17,7 @@ import pytest
 
 from watchdog.engine.engine import Engine
 from watchdog.engine.program import program_of, source_info
+from watchdog.errors import StoreError
 from watchdog.model import Job, JobReading, JobStatus, Points, Poll, PollRequest, Snapshot
 from watchdog.promql.storage import Matcher, MatchOp
 from watchdog.rules.model import Inhibit, Route, Rule, Ruleset
@@ -112,7 +113,7 @@ class Rig:
         self.loop.metrics.receivers(["ml", "pager"])
         routes = [
             *api.routes(self.loop.desk, lambda: NOW),
-            *v2.routes(self.loop.desk, time.time, self.loop.save, access, NOW),
+            *v2.routes(self.loop.desk, time.time, self.loop.saving.at_once, access, NOW),
             metrics_route(self.loop.metrics, self.loop.desk, lambda: NOW),
         ]
         with socket.socket() as probe:
@@ -283,6 +284,28 @@ def test_what_a_silence_may_be(rig: Rig, change: dict[str, Any], status: int, re
         found = rig.get(f"/api/v2/silence/{answer.json()['silenceID']}")
         assert found["status"] == {"state": "active"}
         assert found.get("untilJobEnds") == change.get("untilJobEnds")
+
+
+def test_a_silence_that_cannot_be_written_down_is_refused_and_not_in_force(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    id_ = rig.client.post("/api/v2/silences", headers=headers, json=GOOD).json()["silenceID"]
+    before = rig.get("/api/v2/silences")
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is full; make room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.store, "commit", fail)
+        made = rig.client.post("/api/v2/silences", headers=headers, json=GOOD)
+        changed = rig.client.post("/api/v2/silences", headers=headers, json={**GOOD, "id": id_, "comment": "other"})
+        ended = rig.client.delete(f"/api/v2/silence/{id_}", headers=headers)
+    for answer in (made, changed, ended):
+        assert answer.status_code == 503
+        assert "the disk is full; make room" in answer.text
+    assert rig.get("/api/v2/silences") == before
+    assert rig.client.delete(f"/api/v2/silence/{id_}", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(

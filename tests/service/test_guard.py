@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from watchdog.errors import LeaseLost
+from watchdog.errors import LeaseLost, StoreError
 from watchdog.service.guard import Guard
 
 
@@ -46,3 +46,21 @@ def test_a_lost_lease_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
     assert not guard("deliver to slack", lost)
     assert guard.count() == 0
     assert [record.exc_info for record in caplog.records] == [None]
+
+
+def test_a_store_that_fails_is_said_once_for_each_job_and_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard()
+    full = True
+
+    def write() -> None:
+        if full:
+            raise StoreError("the disk is full; make room")
+
+    with caplog.at_level(logging.INFO):
+        assert [guard(name, write) for name in ("a", "a", "b", "a")] == [False] * 4
+        full = False
+        assert [guard(name, write) for name in ("a", "a")] == [True, True]
+    said = [(vars(record)["job_name"], record.levelname, record.exc_info) for record in caplog.records]
+    assert said == [("a", "ERROR", None), ("b", "ERROR", None), ("a", "INFO", None)]
+    assert vars(caplog.records[0])["error"] == "the disk is full; make room"
+    assert guard.count() == 0

@@ -187,3 +187,18 @@ def test_a_folder_that_may_not_be_looked_into(nobody_folder: Path, as_nobody: Ca
     (nobody_folder / "hidden").chmod(0o000)
     as_nobody()
     assert f"folder {nobody_folder}/hidden/deep" in message(f"sqlite:///{nobody_folder}/hidden/deep/watchdog.db")
+
+
+def test_a_file_that_is_moved_away_or_replaced_takes_no_writes(file: Path, file_url: str) -> None:
+    store = SqlStore(file_url)
+    store.commit(Changes(at=1.0, meta={"a": "1"}))
+    for replace_it in (lambda: None, lambda: file.write_bytes(b"another file")):
+        file.rename(away := file.with_name("away.db"))
+        replace_it()
+        with pytest.raises(StoreError, match="moved, deleted or replaced while in use; put it back, or restart"):
+            store.commit(Changes(at=2.0, meta={"a": "2"}))
+        assert store.load().meta == {"a": "1"}
+        away.replace(file)
+    store.commit(Changes(at=2.0, meta={"a": "2"}))
+    assert store.load().meta == {"a": "2"}
+    store.close()

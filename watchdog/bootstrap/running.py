@@ -178,11 +178,15 @@ class Running:
         """Return the server of everything that is answered by HTTP."""
         env, loop, metrics = self._base.env, self._loop, self._base.metrics
         access = Access(env.settings.api_token, closed=env.settings.api_read == "token")
-        metrics.watch(loop.health, lambda: outbox_families(self._base.store, env.clock()), self._guard.count)
+        metrics.watch(
+            loop.health,
+            lambda: outbox_families(self._base.store, env.clock(), loop.health.unwritten_since),
+            self._guard.count,
+        )
         routes = [
             *api.routes(loop.desk, env.clock),
             *explain.routes(loop.desk),
-            *v2.routes(loop.desk, env.clock, loop.save, access, env.clock()),
+            *v2.routes(loop.desk, env.clock, loop.saving.at_once, access, env.clock()),
             metrics_route(metrics, loop.desk, env.clock),
         ]
         return HttpServer(make_app(loop.health, lambda: loop.period, routes, access), env.settings.listen)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from watchdog.model import JobKey, Silence, SilenceState
@@ -76,6 +77,17 @@ class Silences:
         """Drop what has been over for long."""
         for id_ in [s.id for s in self._all.values() if s.ends_at <= now - KEEP_EXPIRED]:
             del self._all[id_]
+
+    @contextmanager
+    def undoable(self) -> Iterator[None]:
+        """Take back every change of the body if it raises."""
+        before, done = dict(self._all), False
+        try:
+            yield
+            done = True
+        finally:
+            if not done:
+                self._all = before
 
     def muting(self, labels: Mapping[str, str], now: float) -> Sequence[Silence]:
         """Return the silences that mute an alert with these labels now, the one that ends last first."""

@@ -13,6 +13,12 @@ class Health:
     """Monotonic seconds of the last tick that came to its end."""
     ticks: int = 0
     last_commit_failed: str = ""
+    """Why the store does not take writes now; empty while it does."""
+    failed_commits: int = 0
+    unwritten: int = 0
+    """Messages that the store has not taken yet."""
+    unwritten_since: float | None = None
+    """Unix seconds of the oldest of them."""
     missed_ticks: int = 0
     jobs: int = 0
     firing: int = 0

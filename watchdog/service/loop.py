@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import schedule
 
 from watchdog.engine.engine import Engine, TickResult
-from watchdog.errors import StoreError
-from watchdog.model import Changes, Poll
+from watchdog.model import Poll
 from watchdog.ports import Clock, Store
 from watchdog.service import report
 from watchdog.service.desk import Desk
@@ -25,6 +24,7 @@ from watchdog.service.health import Health
 from watchdog.service.memory import collect_sometimes
 from watchdog.service.metrics import Metrics
 from watchdog.service.poller import Poller
+from watchdog.service.saving import Saving
 
 log = logging.getLogger("watchdog.service")
 
@@ -60,11 +60,11 @@ class Loop:
     """Called when a tick has come to its end and everything is written."""
     desk: Desk[Engine] = field(init=False)
     """Where other threads ask; it answers between ticks."""
-    _unsaved: Changes = field(default_factory=lambda: Changes(0.0))
-    """What the store has not taken yet."""
+    saving: Saving = field(init=False)
 
     def __post_init__(self) -> None:
         self.desk = Desk(self.guard)
+        self.saving = Saving(self.store, self.wake, self.health)
 
     def run(self) -> None:
         """Tick until ``stop`` is set. Returns after the tick under way."""
@@ -101,37 +101,13 @@ class Loop:
         """Run the engine on finished polls and commit; ``now`` is read here, once."""
         began = time.monotonic()
         result = self.engine.tick(self.clock(), polls)
-        self.save(result.changes)
+        self.saving.save(result.changes)
         report.tick(result, polls, self.engine)
         self.metrics.tick(result, polls, self.engine, time.monotonic() - began)
         self._take_stock()
         if self.on_tick is not None:
             self.on_tick(result)
         return result
-
-    def save(self, changes: Changes) -> None:
-        """Write what was changed between two ticks; what cannot be written now is tried again at the next."""
-        self._unsaved = self._unsaved.then(changes)
-        self._commit()
-
-    def _commit(self) -> None:
-        """Write what is not written yet; what cannot be written now is kept, as one, for the next tick.
-
-        Nothing is told that is not committed: the senders read from the store.
-        """
-        changes = self._unsaved
-        if not changes.empty:
-            try:
-                self.store.commit(changes)
-            except StoreError as error:
-                self.health.last_commit_failed = str(error)
-                log.error(  # noqa: TRY400  # expected, and its text says everything: no traceback
-                    "the store cannot be written; trying again at the next tick", extra={"error": str(error)}
-                )
-                return
-            self.wake(sorted({row.receiver for row in changes.outbox}))
-        self._unsaved = Changes(changes.at)
-        self.health.last_commit_failed = ""
 
     def _take_stock(self) -> None:
         engine = self.engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
@@ -155,6 +155,12 @@ class _Live(Collector):
             "watchdog_rule_group_iterations_missed", "Ticks that were left out, being late.", health.missed_ticks
         )
         yield _one("watchdog_store_writable", "Whether the last tick could be written.", not health.last_commit_failed)
+        yield CounterMetricFamily(
+            "watchdog_store_commit_failures", "Ticks that could not be written.", value=health.failed_commits
+        )
+        yield _one(
+            "watchdog_store_unwritten_notifications", "Messages that the store has not taken yet.", health.unwritten
+        )
         yield _one("watchdog_internal_failures", "Mistakes of watchdog itself; the log has them.", self._job_failures())
         for family in self._outbox():
             yield family.metric()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
 from watchdog.errors import StoreError
 
@@ -18,6 +18,7 @@ BUSY_SECONDS = 10.0
 _TRIES = 50
 """How often to wait for others who open the same new file."""
 _READ_ONLY = "watchdog_read_only"
+_OPENED = "watchdog_opened"
 
 _REMEDY: Mapping[str, str] = {
     "SQLITE_READONLY": "is read-only for this user; make the file and its folder writable",
@@ -58,12 +59,23 @@ def reading(engine: Engine) -> Engine:
     return engine.execution_options(**{_READ_ONLY: True})
 
 
-def _set_up(connection: sqlite3.Connection, _: object) -> None:
+def _set_up(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
     """Let watchdog begin transactions itself (DDL included), and sync every commit to the disk."""
     connection.isolation_level = None
     _use_wal(connection)
     for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
+    path = connection.execute("PRAGMA database_list").fetchone()[2]
+    record.info[_OPENED] = (path, _identity(path))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None if there is none, or for a store in memory."""
+    try:
+        found = Path(path).stat() if path else None
+    except OSError:
+        return None
+    return found and (found.st_dev, found.st_ino)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -83,6 +95,12 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 def _begin(connection: Connection) -> None:
     # A transaction that will write takes the lock at once: one that starts by reading cannot always get it later.
     read_only = connection.get_execution_options().get(_READ_ONLY, False)
+    path, opened = connection.info[_OPENED]
+    if not read_only and _identity(path) != opened:  # SQLite would go on writing to a file that nobody finds again
+        raise StoreError(
+            f"store {path} was moved, deleted or replaced while in use; put it back, or restart watchdog: "
+            "it goes on with what is there then"
+        )
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 

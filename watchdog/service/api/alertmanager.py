@@ -97,26 +97,31 @@ def silence(engine: Engine, id_: str, now: float) -> dict[str, Any]:
 
 
 def put_silence(engine: Engine, body: Any, commit: Commit, now: float) -> dict[str, Any]:
-    """Create or change a silence and write it down. Raises WrongRequestError, UnknownSilenceError."""
+    """Create or change a silence and write it down, or change nothing.
+
+    Raises WrongRequestError, UnknownSilenceError, StoreError.
+    """
     wanted = _read(body)
-    try:
-        changed = engine.silences.put(wanted, now)
-    except KeyError:
-        raise UnknownSilenceError(f"there is no silence {wanted.id}") from None
-    except ValueError as error:
-        raise WrongRequestError(str(error)) from None
-    commit(Changes(at=now, silences=tuple(changed)))
+    with engine.silences.undoable():
+        try:
+            changed = engine.silences.put(wanted, now)
+        except KeyError:
+            raise UnknownSilenceError(f"there is no silence {wanted.id}") from None
+        except ValueError as error:
+            raise WrongRequestError(str(error)) from None
+        commit(Changes(at=now, silences=tuple(changed)))
     return {"silenceID": changed[-1].id}
 
 
 def expire_silence(engine: Engine, id_: str, commit: Commit, now: float) -> None:
-    """End a silence now and write that down. Raises UnknownSilenceError."""
-    try:
-        changed = engine.silences.expire(id_, now)
-    except KeyError:
-        raise UnknownSilenceError(f"there is no silence {id_}") from None
-    if changed:
-        commit(Changes(at=now, silences=tuple(changed)))
+    """End a silence now and write that down, or change nothing. Raises UnknownSilenceError, StoreError."""
+    with engine.silences.undoable():
+        try:
+            changed = engine.silences.expire(id_, now)
+        except KeyError:
+            raise UnknownSilenceError(f"there is no silence {id_}") from None
+        if changed:
+            commit(Changes(at=now, silences=tuple(changed)))
 
 
 def silence_json(one: Silence, now: float) -> dict[str, Any]:

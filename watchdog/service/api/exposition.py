@@ -34,13 +34,17 @@ def metrics_route(metrics: Metrics, desk: Desk[Engine], clock: Clock) -> Route:
     return Route("/metrics", answer)
 
 
-def outbox_families(outbox: Outbox, now: float) -> list[Family]:
-    """Return how many transitions wait, and since when the oldest does; nothing while the store cannot be read."""
+def outbox_families(outbox: Outbox, now: float, unwritten_since: float | None = None) -> list[Family]:
+    """Return how many transitions wait, and since when the oldest does; nothing while the store cannot be read.
+
+    ``unwritten_since``: the time of the oldest one that the store has not taken yet.
+    """
     try:
         rows = outbox.waiting()
     except StoreError:
         return []
-    oldest = max((now - since for _, _, since in rows), default=0.0)
+    times = [since for _, _, since in rows] + ([] if unwritten_since is None else [unwritten_since])
+    oldest = max((now - since for since in times), default=0.0)
     pending = [((receiver,), float(count)) for receiver, count, _ in rows]
     ages = [((receiver,), now - since) for receiver, _, since in rows]
     return [

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from watchdog.engine.engine import Engine
-from watchdog.errors import Unavailable
+from watchdog.errors import StoreError, Unavailable
 from watchdog.ports import Clock
 from watchdog.promql.storage import Matcher
 from watchdog.rules.matchers import parse_bare_matcher
@@ -115,7 +115,7 @@ async def _answer(handler: Handler, access: Access, request: Request, *, writing
         return JSONResponse(str(error), 404)
     except WrongRequestError as error:
         return JSONResponse(str(error), 400)
-    except Unavailable as error:
+    except (Unavailable, StoreError) as error:
         return JSONResponse(str(error), 503)
     return Response(status_code=200) if found is None else JSONResponse(found)
 
