@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,24 @@ def test_every_link_of_the_docs_leads_somewhere() -> None:
     for page in (*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
             assert target.startswith(("http://", "https://")) or (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_every_test_that_the_comparison_names_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "compared.md").read_text(encoding="utf-8"))
+    assert len(named) >= 25
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"
+
+
+def test_the_alerts_for_prometheus_fire_when_they_should() -> None:
+    for command in ("check", "test"):
+        file = DOCS / "prometheus" / ("watchdog.rules.yml" if command == "check" else "watchdog.test.yml")
+        done = subprocess.run(["promtool", command, "rules", file], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_alerts_for_prometheus_read_metrics_that_there_are() -> None:
+    named = named_keys((DOCS / "http.md").read_text(encoding="utf-8"))
+    used = re.findall(r"\bwatchdog_\w+", (DOCS / "prometheus" / "watchdog.rules.yml").read_text(encoding="utf-8"))
+    assert len(set(used)) >= 9
+    assert set(used) - named == set()
