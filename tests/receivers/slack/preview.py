@@ -2,6 +2,7 @@
 
     python -m tests.receivers.slack.preview PAGE.html              # every story, wide and as on a phone
     python -m tests.receivers.slack.preview PAGE.html --shots DIR  # pictures too, where Chromium is installed
+    python -m tests.receivers.slack.preview PAGE.html --shots docs/pictures --only idle,late,…   # those of the page
 
 The page has no scripts and loads nothing.
 """
@@ -9,11 +10,13 @@ The page has no scripts and loads nothing.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import html
 import json
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from watchdog.simulated.slack_rules import shown, texts_of
 FOLDER = Path(__file__).parent / "snapshots"
 BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 WIDE, PHONE = 600, 360
+MADE_FROM = "made-from.json"
+"""Beside the pictures: the digest of the snapshot that each shows."""
 USERS = {"U0ANA": "Ana"}
 Message = Mapping[str, Any]
 _STYLE = """
@@ -60,13 +65,16 @@ def markup(text: str) -> str:
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", text).replace("\n", "<br>")
 
 
-def page(stories: Mapping[str, Sequence[Message]], widths: Sequence[int] = (WIDE, PHONE)) -> str:
+def page(
+    stories: Mapping[str, Sequence[Message]], widths: Sequence[int] = (WIDE, PHONE), *, titles: bool = True
+) -> str:
     """Return one page with every story in every width."""
     parts = []
     for name, messages in stories.items():
         bodies = "".join(_message(message) for message in messages)
         views = "".join(f'<div class="view" style="width: {width}px">{bodies}</div>' for width in widths)
-        parts.append(f'<h2>{html.escape(name.replace("_", " "))}</h2><div class="pair">{views}</div>')
+        title = f"<h2>{html.escape(name.replace('_', ' '))}</h2>" if titles else ""
+        parts.append(f'{title}<div class="pair">{views}</div>')
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slack messages</title>'
     return f'<!doctype html><html lang="en">{head}<style>{_STYLE}</style>{"".join(parts)}</html>\n'
 
@@ -119,11 +127,39 @@ def _shoot(stories: Mapping[str, Sequence[Message]], folder: Path) -> None:
     for name, messages in stories.items():
         for width in (WIDE, PHONE):
             file = folder / f"{name}-{width}.html"
-            file.write_text(page({name: messages}, (width,)), encoding="utf-8")
-            options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={width},900"]
+            file.write_text(page({name: messages}, (width,), titles=False) + _MEASURE, encoding="utf-8")
+            # Chromium has no window narrower than 500: the view is as narrow as a phone, and so is the picture's scale.
+            height = re.search(r"data-height=\"(\d+)\"", _chromium(browser, file, "--dump-dom", width, 900))
+            if height is None:
+                raise SystemExit(f"no picture of {name}: {browser} did not measure the page")
             picture = f"--screenshot={file.with_suffix('.png')}"
-            subprocess.run([browser, *options, picture, file.resolve().as_uri()], check=True, timeout=60)
+            _chromium(browser, file, picture, width, int(height[1]))
             file.unlink()
+    (folder / MADE_FROM).write_text(json.dumps({name: digest(name) for name in stories}, indent=2) + "\n", "utf-8")
+
+
+def digest(story: str) -> str:
+    """Return what changes when the snapshot of a story does."""
+    return hashlib.sha256((FOLDER / f"{story}.bot.json").read_bytes()).hexdigest()[:16]
+
+
+_MEASURE = "<script>document.body.dataset.height = document.body.scrollHeight</script>"
+
+
+def _chromium(browser: str, file: Path, action: str, width: int, height: int) -> str:
+    with tempfile.TemporaryDirectory() as profile:
+        options = (
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--hide-scrollbars",
+        )
+        quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+        size = (f"--window-size={width},{height}", "--force-device-scale-factor=2", f"--user-data-dir={profile}")
+        command = [browser, *options, *quiet, *size, action, file.resolve().as_uri()]
+        return subprocess.run(command, check=True, timeout=60, capture_output=True, text=True).stdout
 
 
 def main() -> None:
@@ -131,8 +167,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
     parser.add_argument("--shots", type=Path, metavar="DIR")
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="STORY,…")
     options = parser.parse_args()
-    stories = load()
+    stories = {name: story for name, story in load().items() if name in (options.only or [name])}
     options.page.write_text(page(stories), encoding="utf-8")
     if options.shots:
         _shoot(stories, options.shots)

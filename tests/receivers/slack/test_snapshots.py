@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.receivers.slack.preview import lines, load, markup, page
+from tests.receivers.slack.preview import MADE_FROM, digest, lines, load, markup, page
 from tests.receivers.slack.stories import EMAIL, STORIES, Stories
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -67,6 +67,18 @@ def test_the_documentation_shows_the_snapshots() -> None:
         PAGE.write_text(found, encoding="utf-8")
     assert block.search(text)
     assert PAGE.read_text(encoding="utf-8") == found
+
+
+def test_the_pictures_show_the_snapshots() -> None:
+    """Made anew by the preview, where Chromium is: ``--shots docs/pictures --only`` the stories of the page."""
+    shown = re.findall(r"<!-- story: (\w+) -->", PAGE.read_text(encoding="utf-8"))
+    folder = PAGE.parent / "pictures"
+    assert json.loads((folder / MADE_FROM).read_text(encoding="utf-8")) == {
+        story: digest(story) for story in sorted(shown)
+    }
+    for story in shown:
+        assert f"](pictures/{story}-600.png)" in PAGE.read_text(encoding="utf-8")
+        assert (folder / f"{story}-600.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_preview_shows_names_and_obeys_none() -> None:
