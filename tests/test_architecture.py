@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"config"},
     "promql": set(),
     "history": {"promql"},
-    "files": {"history", "promql"},
+    "files": {"history", "promql", "sources"},
     "client": set(),
     "rules": {"config", "promql", "templates"},
     "export": {"promql", "rules", "templates"},
