@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "muting": {"rules"},
     "incidents": {"jobs", "muting", "rules"},
     "engine": {"alerts", "history", "incidents", "jobs", "muting", "promql", "rules"},
+    "replay": {"alerts", "engine", "files", "jobs", "promql", "rules"},
     "sources": {"config"},
     "receivers": {"config"},
     "heartbeat": set(),
