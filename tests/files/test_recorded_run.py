@@ -28,7 +28,7 @@ def test_a_row_counts_when_a_poll_could_know_it(tmp_path: Path) -> None:
         "gpu_utilization": [START + 60],
         "ephemeral_storage_utilization": [START + 90],
     }
-    assert (said.job.job, said.job.status, said.job.gpus, said.running) == ("r1", JobStatus.UNKNOWN, 2, True)
+    assert (said.job.job, said.job.status, said.job.gpus) == ("r1", JobStatus.UNKNOWN, 2)
 
 
 def test_the_line_of_the_run_says_which_gpus_are_its_own_and_how_it_ended(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def read(file: str, lines: Iterable[str]) -> Iterator[FileItem]:
         labels = labels_of({METRIC_NAME: metric, "gpu": gpu, "node": _NODE, "gpu_type": model})
         yield FileSeries(file, labels, column.times, column.values, column.lines)
     gpus = {gpu for metric, gpu in columns if metric == "gpu_utilization"}
-    yield FileJob(file, _job(run, facts, len(gpus) or None), running=True)
+    yield FileJob(file, _job(run, facts, len(gpus) or None))
 
 
 def _job(run: str, facts: Mapping[str, str], gpus: int | None) -> Job:

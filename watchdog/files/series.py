@@ -33,15 +33,15 @@ class FileSeries:
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """What a file says of a job beside its samples; the status is that at its end.
+    """What a file says of a job beside its samples; the status is that after the last of them.
 
     An empty ``source`` or ``job`` means that the file names none.
     """
 
     file: str
     job: Job
-    running: bool = False
-    """Whether it ran from its first sample on, so that ``status`` came only with its last one."""
+    as_of: float | None = None
+    """Until when the job is known to go on, samples or not; None: until its last sample."""
 
 
 FileItem = FileSeries | FileJob

@@ -33,12 +33,20 @@ class Arrivals:
     """Seconds between ticks, which lie on its whole multiples."""
     start: float | None = None
     """When the first tick is, if later than the first sample; what is older comes with it, as in a backfill."""
+    end: float | None = None
+    """When the last tick is, if later than all that is known."""
 
     @property
     def ticks(self) -> int:
         """How many there are."""
         first, last = self._range()
         return last - first + 1
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The times of the first and the last tick."""
+        first, last = self._range()
+        return first * self.interval, last * self.interval
 
     def __iter__(self) -> Iterator[Arrival]:
         sources = [_SourceFeed(info, self.recording) for info in self.infos]
@@ -51,7 +59,7 @@ class Arrivals:
         """Return the first and the last tick, in intervals since 1970."""
         begin, end = self.recording.span
         first = math.ceil(max(begin, self.start or begin) / self.interval)
-        return first, max(first, math.ceil(end / self.interval))
+        return first, max(first, math.ceil(max(end, self.end or end) / self.interval))
 
 
 class _SourceFeed:

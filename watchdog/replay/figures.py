@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from watchdog.promql import parse
+from watchdog.replay.arrivals import Arrivals
 from watchdog.replay.ledger import Firing, Ledger
 from watchdog.rules.model import Rule, Ruleset
+from watchdog.vocabulary import RESOURCE_METRICS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class RuleFigures:
     longest: float | None = None
     """From firing to end, or to the end of the record."""
     jobs: int = 0
+    missing: tuple[str, ...] = ()
+    """Metrics that it needs and the record does not have: of what it would have found nothing is known."""
     failed_ticks: int = 0
     """Ticks at which it could not be evaluated."""
     error: str = ""
@@ -40,9 +45,22 @@ class Extent:
     """What was replayed."""
 
     start: float
+    """The first tick, in unix seconds."""
     end: float
+    """The last."""
     jobs: int
+    series: int
     samples: int
+    metrics: frozenset[str]
+    """Of the samples."""
+
+
+def extent_of(arrivals: Arrivals) -> Extent:
+    """Return what these arrivals hold."""
+    start, end = arrivals.extent
+    every = [one for job in arrivals.recording.jobs for one in job.every()]
+    metrics = frozenset(one.metric for one in every)
+    return Extent(start, end, len(arrivals.recording.jobs), len(every), arrivals.recording.samples, metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +91,10 @@ def figures_of(ledger: Ledger, ruleset: Ruleset, extent: Extent) -> Figures:
     rules = []
     for rule in ruleset.rules:
         figures = _of_rule(rule, own[rule.name], ruleset.flapping.within, extent.end)
+        missing = tuple(sorted((parse(rule.expr).required & RESOURCE_METRICS) - extent.metrics))
         failed, error = ledger.failures[rule.name], ledger.errors.get(rule.name, "")
-        rules.append(replace(figures, pings=ledger.pings_of[rule.name], failed_ticks=failed, error=error))
+        figures = replace(figures, pings=ledger.pings_of[rule.name], missing=missing)
+        rules.append(replace(figures, failed_ticks=failed, error=error))
     return Figures(
         extent=extent,
         ticks=ledger.ticks,

@@ -125,10 +125,11 @@ def _job(key: JobKey, draft: _Draft) -> RecordedJob | None:
     first = min(float(one.times[0]) for one in series.values())
     last = max(float(one.times[-1]) for one in series.values())
     states = states_of(job, list(series.values()), first, last)
+    until = max([last, *(said.as_of for said in draft.said if said.as_of is not None)])
     return RecordedJob(
         job=job,
         states=states,
-        end=None if states[-1][1].terminal else last,
+        end=None if states[-1][1].terminal else until,
         series=tuple(one for one in measured if METRICS[one.metric].scope is not Scope.PROJECT),
         shared=tuple(one for one in measured if METRICS[one.metric].scope is Scope.PROJECT),
     )

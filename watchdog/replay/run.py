@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 from watchdog.engine.engine import Engine, TickResult
 from watchdog.replay.arrivals import Arrival
 
-OnTick = Callable[[float, TickResult], None]
-"""Called after each tick with its time and what it did."""
 
-
-def replay(engine: Engine, arrivals: Iterable[Arrival], on_tick: OnTick) -> None:
-    """Give the engine what arrives, tick by tick."""
+def replay(engine: Engine, arrivals: Iterable[Arrival]) -> Iterator[tuple[float, TickResult]]:
+    """Give the engine what arrives, tick by tick; yield each tick's time and what it did."""
     for now, polls in arrivals:
-        on_tick(now, engine.tick(now, polls))
+        yield now, engine.tick(now, polls)
