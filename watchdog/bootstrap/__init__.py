@@ -20,21 +20,26 @@ from watchdog.bootstrap.build import (
     starter_rules,
     stored,
 )
+from watchdog.bootstrap.past import Material, backtest, from_files, from_providers
 from watchdog.bootstrap.service import Service, announce, reload_on_hangup, stop_on_signals
 from watchdog.bootstrap.trials import Trial, try_all
 
 __all__ = [
     "Environment",
     "GivenSecrets",
+    "Material",
     "Service",
     "Trial",
     "announce",
+    "backtest",
     "build_engine",
     "build_program",
     "build_receiver",
     "build_receivers",
     "build_sources",
     "existing_store",
+    "from_files",
+    "from_providers",
     "held_store",
     "load_rules",
     "missing",

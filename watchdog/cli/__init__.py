@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 
 from watchdog import __version__
-from watchdog.cli import check, demo, explain, export, once, query, run, schema, send_test, show, silence
+from watchdog.cli import backtest, check, demo, explain, export, once, query, run, schema, send_test, show, silence
 from watchdog.errors import RulesError, UsageError, WatchdogError
 
 EPILOG = "Start with: watchdog demo. Then: watchdog check rules.toml, watchdog run -c rules.toml."
@@ -26,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"watchdog {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, once, check, demo, explain, show, silence, query, export, send_test, schema):
+    for module in (run, once, check, demo, explain, show, silence, query, backtest, export, send_test, schema):
         module.add_to(commands)
     return parser
 

@@ -40,9 +40,14 @@ class Program:
 
 
 def source_info(source: Source, interval: float, stale_after: float | None) -> SourceInfo:
-    """Return the constants of a source: stale after max(3 × step, 5m) where the file does not say."""
-    default = max(3 * max(source.step, interval), LOOKBACK)
-    return SourceInfo(source.name, interval, source.step, default if stale_after is None else stale_after)
+    """Return the constants of a source."""
+    return info_of(source.name, source.step, interval, stale_after)
+
+
+def info_of(name: str, step: float, interval: float, stale_after: float | None) -> SourceInfo:
+    """Return the constants of the source of this name: stale after max(3 × step, 5m) where the file does not say."""
+    default = max(3 * max(step, interval), LOOKBACK)
+    return SourceInfo(name, interval, step, default if stale_after is None else stale_after)
 
 
 def program_of(ruleset: Ruleset, sources: Iterable[SourceInfo]) -> Program:

@@ -8,6 +8,7 @@ their size, texts that are not UTF-8, two values of one series at one time, and 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isinf
@@ -36,10 +37,12 @@ _WITHOUT_TIME = re.compile(rf"{_NAME}(?:{_LABELS})? (?:{_VALUE})(?:{_EXEMPLAR})?
 
 @dataclass(slots=True)
 class _Column:
+    """Arrays of numbers, not lists of objects: a file may hold tens of millions of samples."""
+
     labels: tuple[tuple[str, str], ...]
-    times: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("Q"))
 
 
 def recognizes(head: str) -> bool:

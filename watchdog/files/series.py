@@ -1,4 +1,4 @@
-"""Series as files give them, put together into one history."""
+"""What files give: series, and what some say of a job beside them; put together into one history."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from watchdog.errors import UsageError
 from watchdog.history import History
+from watchdog.model import Job
+from watchdog.promql.storage import Floats
 
 USUAL_STEP = 60.0
 """Seconds; of a series that has one sample only."""
@@ -26,7 +28,23 @@ class FileSeries:
     """Unix seconds; counted to the millisecond."""
     values: Sequence[float]
     lines: Sequence[int]
-    """1-based; where each sample stands."""
+    """1-based; where each sample stands. 0 in a file whose lines say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """What a file says of a job beside its samples; the status is that after the last of them.
+
+    An empty ``source`` or ``job`` means that the file names none.
+    """
+
+    file: str
+    job: Job
+    as_of: float | None = None
+    """Until when the job is known to go on, samples or not; None: until its last sample."""
+
+
+FileItem = FileSeries | FileJob
 
 
 def put_together(series: Iterable[FileSeries]) -> History:
@@ -37,7 +55,7 @@ def put_together(series: Iterable[FileSeries]) -> History:
     parts: dict[tuple[tuple[str, str], ...], list[FileSeries]] = defaultdict(list)
     for one in series:
         parts[one.labels].append(one)
-    rows = ((dict(labels), *_samples(pieces)) for labels, pieces in parts.items())
+    rows = ((dict(labels), *_lists(pieces)) for labels, pieces in parts.items())
     return History.from_series(rows, step_of)
 
 
@@ -49,8 +67,16 @@ def step_of(times: Sequence[float]) -> float:
     return float(round(median)) if median >= 1 else max(round(median, 3), 0.001)
 
 
-def _samples(pieces: Sequence[FileSeries]) -> tuple[list[float], list[float]]:
-    """Return times and values in order of time, each time once."""
+def _lists(pieces: Sequence[FileSeries]) -> tuple[list[float], list[float]]:
+    times, values = samples_of(pieces)
+    return times.tolist(), values.tolist()
+
+
+def samples_of(pieces: Sequence[FileSeries]) -> tuple[Floats, Floats]:
+    """Return the times and values of one series in order of time, each time once.
+
+    Raises UsageError for two samples with equal time and different values.
+    """
     times = np.rint(np.concatenate([one.times for one in pieces]) * 1000.0) / 1000.0
     values = np.concatenate([one.values for one in pieces])
     order = np.argsort(times, kind="stable")
@@ -61,12 +87,17 @@ def _samples(pieces: Sequence[FileSeries]) -> tuple[list[float], list[float]]:
         wrong = np.flatnonzero(again[1:] & ~equal)
         if len(wrong):
             raise _contradiction(pieces, int(order[wrong[0]]), int(order[wrong[0] + 1]))
-    return times[~again].tolist(), values[~again].tolist()
+    return times[~again], values[~again]
 
 
 def _contradiction(pieces: Sequence[FileSeries], first: int, second: int) -> UsageError:
     places = [(one.file, line) for one in pieces for line in one.lines]
     (file, line), (other, earlier) = places[second], places[first]
     return UsageError(
-        f"{file}:{line}: the series has another value at this time in {other}:{earlier}; remove one of them"
+        f"{_place(file, line)}: the series has another value at this time in {_place(other, earlier)}; "
+        "remove one of them"
     )
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file}:{line}" if line else file
