@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from watchdog.delivery import EventKind, Policy, Sender, SenderEvent, drain
+from watchdog.delivery import EventKind, Policy, Sender, SenderEvent
 from watchdog.errors import DeliveryError, StoreError
 from watchdog.model import Changes, Notification, Receipt
 from watchdog.ports import Delivery
@@ -541,22 +541,6 @@ def test_events_are_counted(bench: Bench, failure: Failure) -> None:
     bench.commit("a1", "b1")
     bench.step()
     assert bench.sender.counts == {EventKind.RETRY: 1, EventKind.SENT: 2}
-
-
-@pytest.mark.parametrize(
-    ("answers", "delivered"),
-    [([], True), (["content"], True), (["content", "content"], False), (["transient"], False), (["permanent"], False)],
-)
-def test_draining_says_whether_all_was_delivered(
-    store: SqlStore, notification: Make, failure: Failure, answers: list[str], delivered: bool
-) -> None:
-    bench = Bench(store, notification, policy=Policy(batch=1))
-    pager = Bench(store, notification, FakeReceiver("pager"))
-    bench.receiver.answers = [failure(kind) for kind in answers]
-    bench.commit("a1", "b1")
-    pager.commit("c1")
-    assert drain([bench.sender, pager.sender], bench.now) is delivered
-    assert pager.receiver.batches == [["c1"]]
 
 
 @pytest.mark.parametrize("retry_after", [30.0, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 
 from watchdog.bootstrap import (
@@ -20,8 +21,10 @@ from watchdog.engine.engine import Engine, TickResult
 from watchdog.model import Poll, Snapshot
 from watchdog.ports import Source
 from watchdog.receivers import console_receiver
+from watchdog.receivers.console import ConsoleConfig
 from watchdog.rules.model import Ruleset
 from watchdog.service import report
+from watchdog.service.poller import Poller
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,8 +50,10 @@ def real_run(ruleset: Ruleset, env: Environment) -> int:
         engine, result, polls = tick(ruleset, sources, store.load(), env)
         store.commit(result.changes)
         report.tick(result, polls, engine)
-        senders = [Sender(item, store, clock=env.clock, on_event=report.sender) for item in receivers.values()]
-        delivered = drain(senders, env.clock())
+        senders = {name: Sender(one, store, clock=env.clock, on_event=report.sender) for name, one in receivers.items()}
+        # Those that print share one output, and never wait: one after the other, so that it reads the same each time.
+        printing = [senders.pop(config.name) for config in ruleset.receivers if isinstance(config, ConsoleConfig)]
+        delivered = drain([printing, *([sender] for sender in senders.values())], env.clock())
         for receiver in receivers.values():
             receiver.close()
     return 0 if delivered and all(poll.up for poll in polls) else 1
@@ -78,9 +83,11 @@ def dry_run(ruleset: Ruleset, env: Environment) -> int:
 def tick(
     ruleset: Ruleset, sources: Mapping[str, Source], snapshot: Snapshot, env: Environment
 ) -> tuple[Engine, TickResult, Sequence[Poll]]:
-    """Poll every source in turn and run the engine once."""
+    """Poll all sources side by side and run the engine once; polls are in the order of the sources."""
     engine = build_engine(build_program(ruleset, sources), snapshot, env)
-    polls = [source.poll(engine.request(name, env.clock())) for name, source in sources.items()]
-    for source in sources.values():
-        source.close()
+    turns = {name: (source, ruleset.interval) for name, source in sources.items()}
+    poller = Poller(turns, env.clock, workers=max(1, len(turns)))
+    poller.start(env.clock(), engine.request)
+    polls = poller.collect(math.inf, lambda: False)
+    poller.close()
     return engine, engine.tick(env.clock(), polls), polls

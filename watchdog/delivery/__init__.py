@@ -1,9 +1,10 @@
 """From the outbox to the receivers: one sender per receiver, in order, with backoff, at least once."""
 
 from watchdog.delivery.decide import Action, Decision, Policy, Try, backoff, decide
+from watchdog.delivery.drain import drain
 from watchdog.delivery.events import LATE_AFTER, EventKind, SenderEvent
 from watchdog.delivery.handing import SenderDelivery
-from watchdog.delivery.sender import Sender, drain
+from watchdog.delivery.sender import Sender
 from watchdog.delivery.thread import SenderThread
 
 __all__ = [

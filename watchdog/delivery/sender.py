@@ -267,14 +267,6 @@ class Sender:
         self._on_event(SenderEvent(kind, self.name, _ids(rows), reason, attempts, late, age, held_until))
 
 
-def drain(senders: Sequence[Sender], now: float) -> bool:
-    """Deliver what is due at ``now``, without waiting; return whether everything was delivered. Raises StoreError."""
-    for sender in senders:
-        while sender.step(now) <= now:
-            pass
-    return all(sender.done for sender in senders)
-
-
 def _ids(rows: Sequence[Pending]) -> tuple[str, ...]:
     return tuple(row.notification.id for row in rows)
 
