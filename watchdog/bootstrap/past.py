@@ -41,8 +41,11 @@ class Material:
     start: float | None = None
     """The first tick; None: at the first sample."""
     end: float | None = None
+    """The last tick; None: when all has been read."""
     errors: tuple[str, ...] = ()
     """Why some of it may be missing."""
+    lag: float = 0.0
+    """Seconds after its time at which a sample can be read."""
 
 
 def from_files(paths: Sequence[Path], ruleset: Ruleset, job: str, zone: tzinfo) -> Material:
@@ -76,7 +79,7 @@ def backtest(ruleset: Ruleset, material: Material, env: Environment, progress: P
     """Replay through the live engine, from an empty store."""
     infos = infos_of(ruleset, material.recording)
     interval = min([ruleset.interval, *(info.interval for info in infos)])
-    arrivals = Arrivals(material.recording, infos, interval, material.start, material.end)
+    arrivals = Arrivals(material.recording, infos, interval, material.start, material.end, material.lag)
     start, _ = arrivals.extent
     engine = build_engine(program_of(ruleset, infos), Snapshot(), replace(env, clock=lambda: start))
     ledger = Ledger(Onsets(material.recording))

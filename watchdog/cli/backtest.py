@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -28,6 +29,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     where.add_argument("--since", metavar="TIME", type=_duration, help="ask the sources for so much, such as 7d")
     parser.add_argument("--against", metavar="RULES", type=Path, help="other rules to compare with")
     parser.add_argument("--job", metavar="JOB", default="", help="the job of files that name none (default: the file)")
+    parser.add_argument("--lag", metavar="TIME", type=_duration, default=0.0, help="how late samples come (default: 0)")
     parser.add_argument(
         "--timezone", metavar="ZONE", type=_zone, default="UTC", help="of times without one (default: UTC)"
     )
@@ -53,10 +55,11 @@ def handle(arguments: argparse.Namespace) -> int:
 
 def _material(arguments: argparse.Namespace, rulesets: Sequence[Ruleset], env: Environment) -> Material:
     if arguments.history:
-        return from_files(arguments.history, rulesets[0], arguments.job, arguments.timezone)
+        material = from_files(arguments.history, rulesets[0], arguments.job, arguments.timezone)
+        return replace(material, lag=arguments.lag)
     if arguments.job:
         raise UsageError("--job names the job of files; leave it out with --since")
-    return from_providers(rulesets, env, arguments.since)
+    return replace(from_providers(rulesets, env, arguments.since), lag=arguments.lag)
 
 
 def _replayed(ruleset: Ruleset, path: Path, material: Material, env: Environment) -> Figures:

@@ -109,7 +109,7 @@ def _items(file: str, columns: Mapping[tuple[str, str], _Column], model: str) ->
             yield _series(file, "gpu_memory_utilization", labels, _ratio(column, limit))
     gpus = {gpu for gpu, _ in columns}
     if gpus:
-        yield FileJob(file, Job("", "", "", JobStatus.RUNNING, gpu_type=model, gpus=len(gpus), nodes=1))
+        yield FileJob(file, Job("", "", "", JobStatus.UNKNOWN, gpu_type=model, gpus=len(gpus), nodes=1), part=node)
 
 
 def _ratio(usage: _Column, limit: _Column) -> _Column:

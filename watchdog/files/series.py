@@ -42,6 +42,8 @@ class FileJob:
     job: Job
     as_of: float | None = None
     """Until when the job is known to go on, samples or not; None: until its last sample."""
+    part: str = ""
+    """The node of which alone its GPUs are those; empty: they are those of the whole job."""
 
 
 FileItem = FileSeries | FileJob

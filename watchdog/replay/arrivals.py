@@ -1,4 +1,4 @@
-"""A recording as the polls that would have brought it: each sample at the first tick that is not before it."""
+"""A recording as the polls that would have brought it: each sample at the first tick at which it could be read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Arrivals:
     start: float | None = None
     """When the first tick is, if later than the first sample; what is older comes with it, as in a backfill."""
     end: float | None = None
-    """When the last tick is, if later than all that is known."""
+    """When the last tick is; None: when all that is known has been read."""
+    lag: float = 0.0
+    """Seconds after its time at which a sample can be read first."""
 
     @property
     def ticks(self) -> int:
@@ -49,7 +51,7 @@ class Arrivals:
         return first * self.interval, last * self.interval
 
     def __iter__(self) -> Iterator[Arrival]:
-        sources = [_SourceFeed(info, self.recording) for info in self.infos]
+        sources = [_SourceFeed(info, self.recording, self.lag) for info in self.infos]
         first, last = self._range()
         for tick in range(first, last + 1):
             now = tick * self.interval
@@ -59,14 +61,16 @@ class Arrivals:
         """Return the first and the last tick, in intervals since 1970."""
         begin, end = self.recording.span
         first = math.ceil(max(begin, self.start or begin) / self.interval)
-        return first, max(first, math.ceil(max(end, self.end or end) / self.interval))
+        end = self.end or end + self.lag
+        return first, max(first, math.ceil(end / self.interval))
 
 
 class _SourceFeed:
     """One source, polled at its own interval."""
 
-    def __init__(self, info: SourceInfo, recording: Recording) -> None:
+    def __init__(self, info: SourceInfo, recording: Recording, lag: float) -> None:
         self._info = info
+        self._lag = lag
         self._jobs = [_JobFeed(job) for job in recording.jobs if job.job.source == info.name]
         self._ups = recording.ups.get(info.name)
         self._due = -math.inf
@@ -79,8 +83,9 @@ class _SourceFeed:
         if not self._up(now):
             error, kind = "it could not be read when this was recorded", SourceErrorKind.UNAVAILABLE.value
             return Poll(self._info.name, now, now, error=error, error_kind=kind)
-        readings = tuple(reading for job in self._jobs if (reading := job.read(now)) is not None)
-        gone = tuple(job.id for job in self._jobs if job.left(now))
+        newest = now - self._lag
+        readings = tuple(reading for job in self._jobs if (reading := job.read(now, newest)) is not None)
+        gone = tuple(job.id for job in self._jobs if job.gone)
         self._jobs = [job for job in self._jobs if not job.over]
         return Poll(self._info.name, now, now, readings, gone)
 
@@ -98,32 +103,30 @@ class _JobFeed:
         self.id = recorded.job.job
         self.over = False
         """Whether there is nothing more to say of it."""
+        self.gone = False
+        """Whether the last poll found it no more."""
         self._states = [(since, _in_state(recorded.job, status)) for since, status in recorded.states]
         self._end = recorded.end
         self._own = _groups(recorded.series)
         self._shared = _groups(recorded.shared)
 
-    def read(self, now: float) -> JobReading | None:
-        """Return what a poll reads; None before the job is there and after its end."""
-        if now < self._states[0][0] or (self._end is not None and now > self._end and self._exhausted()):
+    def read(self, now: float, newest: float) -> JobReading | None:
+        """Return what a poll reads, with samples up to ``newest``; None before the job is there and after its end."""
+        if now < self._states[0][0]:
+            return None
+        self.gone = self.over = self._passed(newest)
+        if self.gone:
             return None
         while len(self._states) > 1 and self._states[1][0] <= now:
             del self._states[0]
         job = self._states[0][1]
         self.over = job.status.terminal and len(self._states) == 1
-        return JobReading(job, self._new(self._own, now), self._new(self._shared, now))
+        return JobReading(job, _new(self._own, newest), _new(self._shared, newest))
 
-    def left(self, now: float) -> bool:
-        """Whether the job is seen to be gone: once, at the first poll that brings nothing after its last sample."""
-        gone = not self.over and self._end is not None and now > self._end and self._exhausted()
-        self.over = self.over or gone
-        return gone
-
-    def _exhausted(self) -> bool:
-        return all(group.exhausted for group in (*self._own, *self._shared))
-
-    def _new(self, groups: Sequence[_Group], now: float) -> tuple[Points, ...]:
-        return tuple(points for group in groups for points in group.until(now))
+    def _passed(self, newest: float) -> bool:
+        """Whether earlier polls have read all that is known of it."""
+        exhausted = all(group.exhausted for group in (*self._own, *self._shared))
+        return self._end is not None and newest > self._end and exhausted
 
 
 class _Group:
@@ -140,14 +143,18 @@ class _Group:
         """Whether every sample has been read."""
         return self._next == len(self._times)
 
-    def until(self, now: float) -> Iterator[Points]:
-        """Yield the samples that are not after ``now`` and were not read before."""
-        first, self._next = self._next, int(np.searchsorted(self._times, now, side="right"))
+    def until(self, newest: float) -> Iterator[Points]:
+        """Yield the samples that are not after ``newest`` and were not read before."""
+        first, self._next = self._next, int(np.searchsorted(self._times, newest, side="right"))
         if first == self._next:
             return
         times = self._times[first : self._next].tolist()
         for (metric, labels), values in zip(self._keys, self._values[:, first : self._next].tolist(), strict=True):
             yield Points(metric, labels, times, values)
+
+
+def _new(groups: Sequence[_Group], newest: float) -> tuple[Points, ...]:
+    return tuple(points for group in groups for points in group.until(newest))
 
 
 def _groups(series: Sequence[RecordedSeries]) -> list[_Group]:

@@ -121,7 +121,7 @@ def _job(key: JobKey, draft: _Draft) -> RecordedJob | None:
     measured = [one for one in series.values() if one.metric in RESOURCE_METRICS]
     if not series:
         return None
-    job = facts_of(_described(key, draft.labels), [said.job for said in draft.said], list(series.values()))
+    job = facts_of(_described(key, draft.labels), draft.said, list(series.values()))
     first = min(float(one.times[0]) for one in series.values())
     last = max(float(one.times[-1]) for one in series.values())
     states = states_of(job, list(series.values()), first, last)

@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from watchdog.files import FileJob
 from watchdog.model import Job, JobStatus
 from watchdog.replay.recording import RecordedSeries
 
 
-def facts_of(job: Job, said: Sequence[Job], series: Sequence[RecordedSeries]) -> Job:
+def facts_of(job: Job, files: Sequence[FileJob], series: Sequence[RecordedSeries]) -> Job:
     """Return the job with what files and its own ``job_*`` series say of it; the later word counts.
 
     Its status is the end that somebody told, else UNKNOWN.
     """
+    said = [one.job for one in files]
+    gpus, nodes = _size(files)
     ends = [one for one in said if one.status.terminal]
     told = replace(
         job,
         status=ends[-1].status if ends else JobStatus.UNKNOWN,
-        gpus=max((one.gpus for one in said if one.gpus is not None), default=None),
-        nodes=max((one.nodes for one in said if one.nodes is not None), default=None),
+        gpus=gpus,
+        nodes=nodes,
         created_at=next((one.created_at for one in said if one.created_at is not None), None),
         started_at=next((one.started_at for one in said if one.started_at is not None), None),
         ended_at=ends[-1].ended_at if ends else None,
@@ -38,6 +41,17 @@ def facts_of(job: Job, said: Sequence[Job], series: Sequence[RecordedSeries]) ->
     if "job_running_seconds" in newest:
         told = replace(told, started_at=_since(newest["job_running_seconds"]))
     return told
+
+
+def _size(files: Sequence[FileJob]) -> tuple[int | None, int | None]:
+    """Return GPUs and nodes of a job: as it is told as a whole, else those of its nodes together."""
+    whole = [one.job for one in files if not one.part]
+    parts: dict[str, int] = {}
+    for one in files:
+        if one.part and one.job.gpus is not None:
+            parts[one.part] = max(parts.get(one.part, 0), one.job.gpus)
+    gpus = max((job.gpus for job in whole if job.gpus is not None), default=sum(parts.values()) or None)
+    return gpus, max((job.nodes for job in whole if job.nodes is not None), default=len(parts) or None)
 
 
 def states_of(
