@@ -20,6 +20,7 @@ from watchdog.service import api, report
 from watchdog.service.api import explain, v2
 from watchdog.service.api.access import Access
 from watchdog.service.api.exposition import metrics_route, outbox_families
+from watchdog.service.clockwatch import reader
 from watchdog.service.guard import Guard
 from watchdog.service.health import Health
 from watchdog.service.http import HttpServer, make_app, parse_listen
@@ -164,6 +165,7 @@ class Running:
             poller=Poller(self._prepared.turns(), base.env.clock),
             store=base.store,
             clock=base.env.clock,
+            clocks=reader(base.env.clock) if base.env.speed == 1.0 else None,
             guard=self._guard,
             period=self._period(),
             wake=self.wake,

@@ -108,6 +108,11 @@ class Engine:
         self.sources.configure(program.sources, now)
         self._unfinished = self._unfinished.then(JobChanges(tuple(self._drop_unconfigured(now))))
 
+    def resume(self, down: float, now: float) -> None:
+        """Go on after ``down`` seconds in which nothing was judged (a suspended machine), as after a restart."""
+        self.judge = Judge(self.judge.rules, [_resumed(alert, down, now) for alert in self.judge.alerts.values()])
+        self._settled = self.judge.alerts
+
     def tick(self, now: float, polls: Sequence[Poll]) -> TickResult:
         """Take in finished polls, judge every rule, and return what changed. Deterministic."""
         self.sources.apply(polls, now)

@@ -18,6 +18,7 @@ from watchdog.engine.engine import Engine, TickResult
 from watchdog.model import Poll
 from watchdog.ports import Clock, Store
 from watchdog.service import report
+from watchdog.service.clockwatch import ClockWatch, Reading
 from watchdog.service.desk import Desk
 from watchdog.service.guard import Guard
 from watchdog.service.health import Health
@@ -58,6 +59,9 @@ class Loop:
     on_tick: Callable[[TickResult], None] | None = None
     after_good_tick: Callable[[], None] = lambda: None
     """Called when a tick has come to its end and everything is written."""
+    clocks: Callable[[], Reading] | None = None
+    """What tells whether ``clock`` was set, and whether the ticks stood still; None: nobody looks."""
+    clockwatch: ClockWatch = field(default_factory=ClockWatch)
     desk: Desk[Engine] = field(init=False)
     """Where other threads ask; it answers between ticks."""
     saving: Saving = field(init=False)
@@ -87,6 +91,7 @@ class Loop:
     def tick(self) -> None:
         """Poll, judge, commit."""
         started = time.monotonic()
+        self._look_at_clocks()
         self.poller.start(self.clock(), self.engine.request)
         polls = self.poller.collect(min(20.0, self.period / 2), self.stop.is_set)
         self.take(polls)
@@ -108,6 +113,15 @@ class Loop:
         if self.on_tick is not None:
             self.on_tick(result)
         return result
+
+    def _look_at_clocks(self) -> None:
+        """Say that the clock was set, or that nothing was judged for a while: then go on as after a restart."""
+        found = None if self.clocks is None else self.clockwatch.look(self.clocks(), self.period)
+        if found is not None:
+            report.interruption(found)
+            self.metrics.interruption(found)
+            if found.unwatched:
+                self.engine.resume(found.unwatched, self.clock())
 
     def _take_stock(self) -> None:
         engine = self.engine

@@ -13,6 +13,7 @@ from watchdog import __version__
 from watchdog.delivery import EventKind, SenderEvent
 from watchdog.engine.engine import Engine, TickResult
 from watchdog.model import AlertState, Poll, SilenceState
+from watchdog.service.clockwatch import Interruption
 from watchdog.service.health import Health
 from watchdog.service.snapshot import Family
 
@@ -29,6 +30,7 @@ class Metrics:
         self._add_sources()
         self._add_rules()
         self._add_delivery()
+        self._add_clock()
         self._receivers: set[str] = set()
         self._heartbeats = self._counter("heartbeats_total", "Calls of the heartbeat URL, by result.", "result")
         self._reload_ok = self._gauge("config_last_reload_successful", "Whether the last try to load the rules worked.")
@@ -76,6 +78,12 @@ class Metrics:
             buckets=_LATENCY,
         )
 
+    def _add_clock(self) -> None:
+        self._jumps = self._counter("clock_jumps_total", "How often the clock was set, by direction.", "direction")
+        for direction in ("forward", "back"):
+            self._jumps.labels(direction)
+        self._unwatched = self._counter("unwatched_seconds_total", "Seconds in which nothing was judged.")
+
     def watch(self, health: Health, outbox: Callable[[], Sequence[Family]], job_failures: Callable[[], int]) -> None:
         """Read these at every scrape as well."""
         self.registry.register(_Live(health, outbox, job_failures))
@@ -100,6 +108,12 @@ class Metrics:
     def heartbeat(self, arrived: bool) -> None:  # noqa: FBT001  # the one thing that there is to say
         """Count a call of the heartbeat URL."""
         self._heartbeats.labels("success" if arrived else "failure").inc()
+
+    def interruption(self, found: Interruption) -> None:
+        """Count a clock that was set, and time in which nothing was judged."""
+        if found.set_by:
+            self._jumps.labels("forward" if found.set_by > 0 else "back").inc()
+        self._unwatched.inc(found.unwatched)
 
     def tick(self, result: TickResult, polls: Sequence[Poll], engine: Engine, seconds: float) -> None:
         """Count one tick."""

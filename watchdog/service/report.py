@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from watchdog.delivery import SenderEvent
 from watchdog.engine.engine import Engine, TickResult
 from watchdog.model import Alert, AlertState, JobRecord, Poll
+from watchdog.promql.write import duration
+from watchdog.service.clockwatch import Interruption
 
 log = logging.getLogger("watchdog")
 
@@ -33,6 +35,17 @@ def tick(result: TickResult, polls: Sequence[Poll], engine: Engine, *, dry: bool
         reasons = ",".join(f"{reason}={count}" for reason, count in sorted(result.dropped.items()))
         log.warning("points were dropped", extra={"reasons": reasons})
     log.debug("state", extra={"jobs": len(engine.registry.active()), "alerts": len(engine.judge.alerts)})
+
+
+def interruption(found: Interruption) -> None:
+    """Log, in a sentence each, that the clock was set and that nothing was judged."""
+    if found.set_by:
+        way, by = "forward" if found.set_by > 0 else "back", duration(round(abs(found.set_by)))
+        log.warning("the clock was set %s by %s: data that does not fit it is not judged", way, by)
+    if found.unwatched:
+        slept = found.suspended >= 1.0
+        why = f"the machine was suspended for {duration(round(found.suspended))}" if slept else "watchdog stood still"
+        log.warning("nothing was judged for %s: %s", duration(round(found.unwatched)), why)
 
 
 def _poll(poll: Poll) -> None:
