@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +16,12 @@ from watchdog.incidents import book
 from watchdog.incidents.book import Book
 from watchdog.jobs.registry import Registry
 from watchdog.jobs.sources import Sources
-from watchdog.model import AlertState, JobKey, JobReading, JobStatus, Points, Poll, Silence
+from watchdog.model import AlertState, JobKey, JobReading, JobStatus, Silence
 from watchdog.muting import Silences
 
 World = Any
 Said = list[tuple[str, tuple[tuple[str, str, str], ...]]]
+"""What is said of which alerts: reason; rule, GPU and state of each."""
 
 PLACES: list[tuple[Any, str]] = [
     (History, "forget"),
@@ -106,7 +107,7 @@ class Story:
     def tick(self, *readings: JobReading) -> None:
         result = self.world.tick(*readings)
         for row in result.notifications:
-            alerts = [(alert.rule, dict(alert.labels).get("gpu", ""), alert.state) for alert in row.view.alerts]
+            alerts = [(alert.name, dict(alert.labels).get("gpu", ""), alert.status) for alert in row.view.alerts]
             self.said.append((row.reason.value, tuple(sorted(alerts))))
         self.said += [("started", ((one.job.job, "", ""),)) for one in result.started]
         self.said += [("ended", ((one.job.job, "", ""),)) for one in result.ended]
@@ -135,13 +136,22 @@ def story(make_world: Callable[..., World], rules: Any) -> Callable[..., Story]:
 
 
 @pytest.fixture
-def told(story: Callable[..., Story]) -> Iterator[Said]:
+def told(story: Callable[..., Story]) -> Said:
     """What is said when nothing breaks."""
-    yield story(Trap(late=False)).play(None)
+    return story(Trap(late=False)).play(None)
 
 
 def test_the_story_has_all_that_may_be_lost(told: Said) -> None:
-    assert [reason for reason, _ in told] == []
+    assert [reason for reason, _ in told] == [
+        "started",
+        "first notification",
+        "new alerts added",
+        "some alerts resolved",
+        "all alerts resolved",
+        "event",
+        "ended",
+        "silence over",
+    ]
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
@@ -154,3 +164,23 @@ def test_a_tick_that_breaks_loses_nothing_and_says_nothing_twice(
     for step in range(STEPS):
         assert story(trap).play(step) == told, f"broken in step {step}"
     assert trap.sprung, "nothing was broken"
+
+
+def test_a_mistake_of_ours_in_one_rule_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, make_world: Callable[..., World]
+) -> None:
+    world = make_world()
+    evaluate = judge.evaluate_rule
+
+    def broken(rule: Any, *rest: Any, **more: Any) -> Any:
+        if rule.rule.name == "GPUIdle":
+            raise ZeroDivisionError("boom")
+        return evaluate(rule, *rest, **more)
+
+    monkeypatch.setattr(judge, "evaluate_rule", broken)
+    failed = replace(world.job, status=JobStatus.FAILED, error="out of memory")
+    world.tick(world.reading({"0": 0.0}))
+    result = world.tick(world.reading({}, job=failed))
+    assert [row.view.alerts[0].name for row in result.notifications] == ["JobFailed"]
+    assert set(result.failures) == {"GPUIdle"}
+    assert "ZeroDivisionError: boom, at test_faults.py" in result.failures["GPUIdle"]
