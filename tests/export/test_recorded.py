@@ -7,7 +7,7 @@ former here, so its windows are made a millisecond shorter. All that differs the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from watchdog.engine.engine import Engine
 from watchdog.engine.program import program_of
 from watchdog.export import export
 from watchdog.jobs.sources import SourceInfo
-from watchdog.model import AlertState, Job, JobReading, JobRecord, Labels, Points, Poll, Snapshot, labels_of
+from watchdog.model import AlertState, Job, JobReading, Labels, Points, Poll, Snapshot, labels_of
 from watchdog.promql.storage import Matcher, MatchOp
 from watchdog.rules.model import Ruleset
 from watchdog.simulated.recordings import Recording, bundled, job_of, read_run
@@ -61,9 +61,9 @@ class Recorder(Engine):
         self.began = now
         self.seen: dict[tuple[str, Labels], dict[int, float]] = {}
 
-    def _tidy(self, ended: Iterable[JobRecord], now: float) -> None:
+    def _tidy(self, now: float) -> None:
         self._look(now)
-        super()._tidy(ended, now)
+        super()._tidy(now)
 
     def _look(self, now: float) -> None:
         minute = round((now - self.began) / STEP)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
+from traceback import extract_tb
 
 from watchdog.alerts.evaluation import Context, Evaluation, Found, evaluate_rule, with_missing
 from watchdog.alerts.knowledge import Doubt, Knowledge, Unknown
@@ -66,9 +68,9 @@ class Judge:
         """Swap the rules; alerts of rules that are gone close at the next evaluation."""
         self.rules = tuple(rules)
 
-    def restore(self, alerts: Mapping[str, Alert]) -> None:
-        """Take back a judgement that could not be told: the next one finds its changes again."""
-        self._alerts = dict(alerts)
+    def copy(self) -> Judge:
+        """Return one that goes its own way from here."""
+        return Judge(self.rules, self._alerts.values())
 
     def judge(self, context: Context) -> Judgement:
         """Evaluate every rule once and move every alert on."""
@@ -122,15 +124,25 @@ class _Round:
         return "" if any(named.items() <= job.items() for job in jobs) else NO_JOB_LEFT
 
     def run(self, rule: CompiledRule) -> None:
-        """Evaluate one rule and move its alerts. One that fails leaves its alerts as they are."""
-        open_ = [a for a in self.alerts.values() if a.rule == rule.rule.name and a.state is not AlertState.INACTIVE]
+        """Evaluate one rule and move its alerts. One that fails leaves its alerts as they are, and harms no other."""
+        before = dict(self.alerts)
         try:
-            seen = evaluate_rule(rule, self.context, self.context.now, clearing=bool(open_))
+            self._run(rule)
         except EvaluationError as error:
-            self.failures[rule.rule.name] = str(error)
-            if rule.rule.event:
-                self.untold.update(record.job.key for record in self.context.registry.untold())
-            return
+            self._failed(rule, before, str(error))
+        except Exception as error:  # noqa: BLE001  # the boundary of a rule: a mistake of ours must not blind the others
+            self._failed(rule, before, unforeseen(error))
+
+    def _failed(self, rule: CompiledRule, before: dict[str, Alert], why: str) -> None:
+        self.alerts = before
+        self.failures[rule.rule.name] = why
+        self.tallies.pop(rule.rule.name, None)
+        if rule.rule.event:
+            self.untold.update(record.job.key for record in self.context.registry.untold())
+
+    def _run(self, rule: CompiledRule) -> None:
+        open_ = [a for a in self.alerts.values() if a.rule == rule.rule.name and a.state is not AlertState.INACTIVE]
+        seen = evaluate_rule(rule, self.context, self.context.now, clearing=bool(open_))
         held = HeldSince(rule, self.context, evaluate_rule)
         if rule.rule.no_data == "alert":
             seen = with_missing(seen, rule, self._missing(rule, open_))
@@ -247,6 +259,12 @@ class _Round:
             self.alerts.pop(fingerprint, None)
         else:
             self.alerts[fingerprint] = alert
+
+
+def unforeseen(error: Exception) -> str:
+    """Return what to say of an error that nobody foresaw: it has no words of its own for people."""
+    place = extract_tb(error.__traceback__)[-1]
+    return f"internal error: {type(error).__name__}: {error}, at {PurePath(place.filename).name}:{place.lineno}"
 
 
 def in_grace(rule: CompiledRule, record: JobRecord, now: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -71,6 +72,8 @@ class Engine:
         """When rules were last judged."""
         self.trace = Trace()
         self._read_before: set[JobKey] = set()
+        self._backfilled: frozenset[JobKey] = frozenset()
+        """Jobs whose samples were read for the first time in this process, and which no tick has judged since."""
         self._new_rules: frozenset[str] = frozenset()
         """Rules that came with the last change and have not been judged on all of the past that they need."""
         self._to_refill: set[JobKey] = set()
@@ -78,8 +81,12 @@ class Engine:
         self._changed_at = now
         self._unfinished = JobChanges(tuple(self._drop_unconfigured(now)))
         """What became of jobs and no tick has returned yet: of the start, or of ticks that failed."""
-        self._settled = self.judge.alerts
-        """The alerts after the last tick that did not fail."""
+        self._again: tuple[Poll, ...] = ()
+        """The polls of the last tick, if it failed to take them in: some ends are told once by their source."""
+        self._active = self._active_now()
+        """The jobs that ran after the last tick that did not fail."""
+        self._over: tuple[JobRecord, ...] = ()
+        """Ended jobs of which that tick has said everything: the next one forgets their samples."""
 
     def request(self, source: str, now: float) -> PollRequest:
         """Return what to ask of a source now: backfill what the history does not hold yet."""
@@ -114,26 +121,38 @@ class Engine:
         self._settled = self.judge.alerts
 
     def tick(self, now: float, polls: Sequence[Poll]) -> TickResult:
-        """Take in finished polls, judge every rule, and return what changed. Deterministic."""
+        """Take in finished polls, judge every rule, and return what changed. Deterministic.
+
+        Of a tick that raises nothing stays that was decided: the next one finds the same changes, and says them.
+        """
+        again, self._again = self._again, tuple(polls)
+        polls = (*again, *polls)
+        self._forget_over()
         self.sources.apply(polls, now)
-        known = {record.job.key for record in self.registry.active()}
-        jobs = self._unfinished = self._unfinished.then(self.registry.apply(polls, now))
+        registry = self.registry.copy()
+        jobs = self._unfinished.then(registry.apply(polls, now))
         dropped = self._ingest(polls, {record.job.key for record in jobs.read}, now)
-        self._write_own({r.job.key: r for r in (*jobs.read, *self.registry.untold())}.values(), now)
-        self.judge.restore(self._settled)
-        judgement = self.judge.judge(self._context(now, self._backfilled(polls)))
+        self._write_own(jobs, registry.untold(), now)
+        self._note_backfilled(polls)
+        self.registry, self._unfinished, self._again = registry, jobs, ()
+        with ExitStack() as undo:
+            undo.callback(self._undo, self.judge.copy(), self.book.copy(), self.silences.copy(), self.registry.copy())
+            result = self._decide(jobs, dropped, now)
+            undo.pop_all()
+        return result
+
+    def _undo(self, judge: Judge, book: Book, silences: Silences, registry: Registry) -> None:
+        self.judge, self.book, self.silences, self.registry = judge, book, silences, registry
+
+    def _decide(self, jobs: JobChanges, dropped: Mapping[str, int], now: float) -> TickResult:
+        judgement = self.judge.judge(self._context(now))
         over = self.silences.end_with([record.job.key for record in jobs.ended], now)
         told = self.book.tell(judgement.changed, self.registry, now, self.mutes(now))
         judged = [r.job.key for r in self.registry.untold() if r.job.key not in judgement.untold]
         self.registry.told(judged)
         keys = dict.fromkeys([*(r.job.key for r in jobs.changed), *judged])
         records = tuple(record for key in keys if (record := self.registry.get(key)) is not None)
-        self._tidy(records, now)
-        self._unfinished, self._settled = JobChanges(), self.judge.alerts
-        self._to_refill &= {record.job.key for record in self.registry.active()}
-        self._new_rules = self._new_rules if self._to_refill else frozenset()
-        self.last, self.last_at = judgement, now
-        self.trace.record([rule.rule.name for rule in self.program.rules], judgement, self.judge.alerts.values(), now)
+        self._tidy(now)
         changes = Changes(
             at=now,
             jobs=records,
@@ -143,8 +162,21 @@ class Engine:
             outbox=told.notifications,
             silences=tuple(over),
         )
-        started = tuple(record for record in jobs.read if record.active and record.job.key not in known)
+        started = tuple(record for record in jobs.changed if record.active and record.job.key not in self._active)
+        self.trace.record([rule.rule.name for rule in self.program.rules], judgement, self.judge.alerts.values(), now)
+        self._settle(judgement, records, now)
         return TickResult(changes, started, jobs.ended, judgement.failures, dropped)
+
+    def _settle(self, judgement: Judgement, records: Iterable[JobRecord], now: float) -> None:
+        """Note that this tick has come to its end. Nothing here can fail."""
+        self.last, self.last_at = judgement, now
+        self._over = tuple(record for record in records if not record.active and not record.end_untold)
+        self._unfinished, self._active, self._backfilled = JobChanges(), self._active_now(), frozenset()
+        self._to_refill &= self._active
+        self._new_rules = self._new_rules if self._to_refill else frozenset()
+
+    def _active_now(self) -> frozenset[JobKey]:
+        return frozenset(record.job.key for record in self.registry.active())
 
     def _ingest(self, polls: Iterable[Poll], live: Collection[JobKey], now: float) -> dict[str, int]:
         """Take in the samples of jobs that live; a job that ended earlier may be listed for ever."""
@@ -160,11 +192,12 @@ class Engine:
                     dropped[reason] = dropped.get(reason, 0) + count
         return dropped
 
-    def _write_own(self, read: Iterable[JobRecord], now: float) -> None:
+    def _write_own(self, jobs: JobChanges, untold: Iterable[JobRecord], now: float) -> None:
         rows: dict[float, list[OwnRow]] = {self.program.interval: list(source_samples(self.sources))}
-        for record in read:
+        changed = {record.job.key for record in jobs.changed}
+        for record in {r.job.key: r for r in (*jobs.read, *untold)}.values():
             job = record.job
-            for metric in STATE_SERIES if record.status_since == now else ():
+            for metric in STATE_SERIES if job.key in changed else ():
                 if over(metric, job.status):
                     self.history.forget({"__name__": metric, "source": job.source, "job": job.job})
             state = self.sources.get(job.source)
@@ -179,8 +212,8 @@ class Engine:
         gone = {r.job.source for r in self.registry.active() if self.sources.get(r.job.source) is None}
         return [record for source in sorted(gone) for record in self.registry.drop_source(source, now)]
 
-    def _backfilled(self, polls: Iterable[Poll]) -> frozenset[JobKey]:
-        """Return the jobs whose samples were read for the first time in this process."""
+    def _note_backfilled(self, polls: Iterable[Poll]) -> None:
+        """Note the jobs whose samples were read for the first time in this process."""
         keys = {reading.job.key for poll in polls for reading in poll.readings if reading.points}
         self._to_refill -= {
             reading.job.key
@@ -189,11 +222,10 @@ class Engine:
             for reading in poll.readings
             if reading.points
         }
-        first = keys - self._read_before
-        self._read_before |= first
-        return frozenset(first)
+        self._backfilled |= keys - self._read_before
+        self._read_before |= keys
 
-    def _context(self, now: float, backfilled: frozenset[JobKey]) -> Context:
+    def _context(self, now: float) -> Context:
         return Context(
             storage=self.history,
             registry=self.registry,
@@ -202,7 +234,7 @@ class Engine:
             interval=self.program.interval,
             lookback=self.program.lookback,
             retention=self.history.retention,
-            backfilled=backfilled,
+            backfilled=self._backfilled,
             new_rules=self._new_rules,
         )
 
@@ -212,12 +244,14 @@ class Engine:
         terms = self.program.terms
         return Mutes(self.silences, terms.inhibits, terms.mute_times, firing, now)
 
-    def _tidy(self, changed: Iterable[JobRecord], now: float) -> None:
-        for record in changed:
-            if record.active or record.end_untold:
-                continue
+    def _forget_over(self) -> None:
+        """Forget the samples of jobs that are over; not before it is certain that they need no judging again."""
+        for record in self._over:
             self.history.forget({"source": record.job.source, "job": record.job.job})
             self._read_before.discard(record.job.key)
+        self._over = ()
+
+    def _tidy(self, now: float) -> None:
         self.history.trim(now)
         self.registry.forget(now - KEEP_ENDED_JOBS)
         self.silences.forget(now)

@@ -74,6 +74,13 @@ class Book:
             elif incident.closed_at >= self._last_closed(incident.group_key):
                 self._closed[incident.group_key] = incident
 
+    def copy(self) -> Book:
+        """Return one that goes its own way from here."""
+        other = Book(self.terms)
+        other._open, other._closed = dict(self._open), dict(self._closed)
+        other._home_of, other._home_of_group = dict(self._home_of), dict(self._home_of_group)
+        return other
+
     @property
     def incidents(self) -> Sequence[Incident]:
         """The open incidents."""

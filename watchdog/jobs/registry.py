@@ -49,6 +49,12 @@ class Registry:
         self._records = {record.job.key: record for record in records}
         self._failed: dict[JobKey, frozenset[str]] = {}
 
+    def copy(self) -> Registry:
+        """Return one that goes its own way from here."""
+        other = Registry()
+        other._records, other._failed = dict(self._records), dict(self._failed)
+        return other
+
     def get(self, key: JobKey) -> JobRecord | None:
         """Return the record of a job, ended or not."""
         return self._records.get(key)

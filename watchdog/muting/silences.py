@@ -33,6 +33,10 @@ class Silences:
         self._all = {silence.id: silence for silence in silences}
         self._new_id = new_id
 
+    def copy(self) -> Silences:
+        """Return ones that go their own way from here."""
+        return Silences(self._all.values(), self._new_id)
+
     def all(self) -> Sequence[Silence]:
         """Return every silence, the one that ends last first."""
         return sorted(self._all.values(), key=lambda silence: (-silence.ends_at, silence.id))

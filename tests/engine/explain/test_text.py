@@ -156,8 +156,8 @@ JobFailed fires for sft (j1): status=failed: it has happened, and is said once
 
   rule at rules.toml:9, judged 2026-03-02 09:02:00 UTC, with min_coverage 0.8
 
-  job_status{status="failed"} == 1   no series
-    job_status{status="failed"}      no series
+  job_status{status="failed"} == 1   status=failed  1 == 1 holds
+    job_status{status="failed"}      status=failed  1
 
   alert  status=failed  firing, value 1 → slack"""
     )
