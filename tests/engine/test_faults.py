@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from watchdog.alerts import judge
+from watchdog.alerts.evaluation import evaluate_rule
 from watchdog.alerts.judge import Judge
 from watchdog.engine.trace import Trace
 from watchdog.history import History
@@ -170,12 +171,11 @@ def test_a_mistake_of_ours_in_one_rule_harms_no_other(
     monkeypatch: pytest.MonkeyPatch, make_world: Callable[..., World]
 ) -> None:
     world = make_world()
-    evaluate = judge.evaluate_rule
 
     def broken(rule: Any, *rest: Any, **more: Any) -> Any:
         if rule.rule.name == "GPUIdle":
             raise ZeroDivisionError("boom")
-        return evaluate(rule, *rest, **more)
+        return evaluate_rule(rule, *rest, **more)
 
     monkeypatch.setattr(judge, "evaluate_rule", broken)
     failed = replace(world.job, status=JobStatus.FAILED, error="out of memory")

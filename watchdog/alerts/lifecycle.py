@@ -79,17 +79,20 @@ def _miss(alert: Alert, rule: Rule, now: float) -> Alert | None:
 
 
 def _thaw(alert: Alert, now: float) -> Alert:
-    """Let the timers go on where they stopped: time in which nothing was known does not count."""
+    """Let the timers go on where they stopped: time in which nothing was known does not count.
+
+    A clock that was set meanwhile makes them neither run ahead nor wait for a time that is still to come.
+    """
     if alert.unknown_since is None:
         return alert
-    frozen = now - alert.unknown_since
+    frozen = max(0.0, now - alert.unknown_since)
     pending = alert.state is AlertState.PENDING
     kept = alert.keep_firing_since
     return replace(
         alert,
         unknown_since=None,
-        active_at=alert.active_at + frozen if pending else alert.active_at,
-        keep_firing_since=None if kept is None else kept + frozen,
+        active_at=min(now, alert.active_at + frozen) if pending else alert.active_at,
+        keep_firing_since=None if kept is None else min(now, kept + frozen),
     )
 
 

@@ -118,7 +118,6 @@ class Engine:
     def resume(self, down: float, now: float) -> None:
         """Go on after ``down`` seconds in which nothing was judged (a suspended machine), as after a restart."""
         self.judge = Judge(self.judge.rules, [_resumed(alert, down, now) for alert in self.judge.alerts.values()])
-        self._settled = self.judge.alerts
 
     def tick(self, now: float, polls: Sequence[Poll]) -> TickResult:
         """Take in finished polls, judge every rule, and return what changed. Deterministic.
